@@ -1,0 +1,47 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Both make the environment themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# A Spark session needs Java 17 or later; the embedded engine needs none.
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+export SPARK_LOCAL_IP := 127.0.0.1
+
+.PHONY: help demo test lint bench interop docs format clean
+help:            ## what there is to do
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; say make PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing drawstring and its tools into $(VENV) (once, and after pyproject.toml changes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,sim,demo,bench,dev]'
+	@touch $@
+
+demo: $(STAMP)     ## the main job on real flights: write, correct, delete, time travel, two writers in conflict
+	@$(BIN)/drawstring demo
+
+test: $(STAMP)     ## all tests but interop; says what was skipped for want of Java
+	@$(BIN)/python tools/run_tests.py
+
+lint: $(STAMP)     ## formatting, lint, types, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(STAMP)   ## rewrite the sources as lint wants them
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(STAMP)    ## ratios against Spark's Parquet, deltalake, hudi-rs and Java Hudi, in one run
+	@$(BIN)/python -m tests.bench
+
+interop: $(STAMP)  ## Java Hudi 1.0.2 and hudi-rs read and continue our tables
+	@$(BIN)/python -m pytest tests/interop -m interop
+
+docs: $(STAMP)     ## regenerate the generated pages under docs/
+	@$(BIN)/python tools/generate_docs.py
+
+clean:           ## remove the environment and caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis artifacts

@@ -1,0 +1,67 @@
+"""The names of the protocol's steps.
+
+A step is called the same in the model (its actions), in TLA+ (its actions) and in the events that the
+implementation emits: all three take the name from here. What a step *does* is written down where it is done.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Step(StrEnum):
+    """One atomic step of the protocol, named as in the model, in TLA+ and in the implementation's events."""
+
+    # A writer's life, in order.
+    GENERATE_REQUESTED_TIME = "GenerateRequestedTime"
+    """The writer takes the time that identifies its operation."""
+    START_HEARTBEAT = "StartHeartbeat"
+    """The writer's heartbeat exists before its instant does, so nobody takes it for dead."""
+    REQUEST_INSTANT = "RequestInstant"
+    """The requested file of the instant appears on the timeline."""
+    LOOKUP_KEYS = "LookupKeys"
+    """The writer fixes its snapshot (what is completed now) and finds each key's file group in it."""
+    START_INFLIGHT = "StartInflight"
+    """The inflight file of the instant appears on the timeline."""
+    WRITE_FILE = "WriteFile"
+    """One data file of the operation is on storage, not yet visible to anybody."""
+    ACQUIRE_LOCK = "AcquireLock"
+    """The writer holds the table lock."""
+    CHECK_CONFLICTS = "CheckConflicts"
+    """Under the lock the writer compares its work with all that completed since its snapshot, and passes."""
+    UPDATE_METADATA = "UpdateMetadata"
+    """Under the lock the metadata table learns of the operation, before the operation is complete."""
+    COMPLETE_INSTANT = "CompleteInstant"
+    """The completed file appears: from here on every reader sees the operation whole."""
+    RELEASE_LOCK = "ReleaseLock"
+    """The writer gives the table lock back."""
+    STOP_HEARTBEAT = "StopHeartbeat"
+    """The heartbeat's file is removed; the operation is over."""
+    ABORT_WRITE = "AbortWrite"
+    """The writer gives its operation up (conflict, lost lock, expired heartbeat, lost inflight file)."""
+
+    # Rolling a failed write back.
+    REQUEST_ROLLBACK = "RequestRollback"
+    """A rollback of a failed instant is planned on the timeline."""
+    START_ROLLBACK = "StartRollback"
+    """The rollback's inflight file appears."""
+    DELETE_FILE = "DeleteFile"
+    """One data file of the failed instant is deleted."""
+    REMOVE_INSTANT = "RemoveInstant"
+    """The failed instant's inflight and requested files leave the timeline."""
+    COMPLETE_ROLLBACK = "CompleteRollback"
+    """The rollback's completed file appears."""
+
+    # What happens to a writer, not what it does.
+    RENEW_HEARTBEAT = "RenewHeartbeat"
+    """The heartbeat's file is rewritten in time."""
+    EXPIRE_HEARTBEAT = "ExpireHeartbeat"
+    """The heartbeat's file has not been rewritten for longer than is tolerated."""
+    EXPIRE_LOCK = "ExpireLock"
+    """The lock's lease runs out while its holder has not renewed it."""
+    CRASH = "Crash"
+    """The writer stops for ever; what it wrote stays."""
+
+    # A reader.
+    READ_SNAPSHOT = "ReadSnapshot"
+    """A reader picks a snapshot time, builds the file slices of it and merges their rows."""

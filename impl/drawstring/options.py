@@ -220,9 +220,8 @@ def render_markdown() -> str:
     lines = [
         "# Options",
         "",
-        "Every option that drawstring honours. Any other key is refused by name. Keys under `hoodie.` mean "
-        "what they",
-        "mean in Java Hudi; where a default differs, the text says why. Generated from "
+        "Every option that drawstring honours. Any other key is refused by name. Keys under `hoodie.` mean",
+        "what they mean in Java Hudi; where a default differs, the text says why. Generated from",
         "`drawstring.option_registry`.",
     ]
     for used_by, title in _USED_BY_TITLES.items():

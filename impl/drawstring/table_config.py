@@ -116,7 +116,7 @@ class TableConfig:
         """
         _check_supported(values)
         entries = _list(values, "hoodie.table.partition.fields")
-        key_generator = _key_generator(values, partitioned=bool(entries))
+        key_generator = _key_generator(values)
         custom = key_generator.value.startswith("CUSTOM")
         ordering_field = values.get("hoodie.table.precombine.field") or None
         default_mode = MergeMode.EVENT_TIME_ORDERING if ordering_field else MergeMode.COMMIT_TIME_ORDERING
@@ -235,7 +235,7 @@ def _zone(values: Mapping[str, str]) -> str:
     return zone
 
 
-def _key_generator(values: Mapping[str, str], *, partitioned: bool) -> KeyGenerator:
+def _key_generator(values: Mapping[str, str]) -> KeyGenerator:
     """Return the key generator by its recorded type or class; inferred as Java does where neither is
     recorded.""" class_name = values.get("hoodie.table.keygenerator.class", "")
     if class_name and "hoodie.table.keygenerator.type" not in values:
@@ -249,10 +249,8 @@ def _key_generator(values: Mapping[str, str], *, partitioned: bool) -> KeyGenera
         return KeyGenerator(type_name)
     keys = len(_list(values, "hoodie.table.recordkey.fields"))
     partitions = len(_list(values, "hoodie.table.partition.fields"))
-    return _member(
-        KeyGenerator, values, "hoodie.table.keygenerator.type", infer_key_generator(keys, partitions if
-        partitioned else 0)
-    )
+    inferred = infer_key_generator(keys, partitions)
+    return _member(KeyGenerator, values, "hoodie.table.keygenerator.type", inferred)
 
 
 def infer_key_generator(num_key_fields: int, num_partition_fields: int) -> KeyGenerator:

@@ -15,8 +15,13 @@ from drawstring_spec.layout import HOODIE_FOLDER, PROPERTIES_FILE
 from drawstring_spec.merge_modes import PAYLOAD_CLASSES, STRATEGY_IDS, MergeMode
 from drawstring_spec.properties import format_properties
 
-from drawstring.errors import AlreadyExistsError, InputError, OptionError, TableExistsError,
-UnsupportedTableError from drawstring.options import Options
+from drawstring.errors import (
+    AlreadyExistsError,
+    InputError,
+    OptionError,
+    TableExistsError,
+    UnsupportedTableError,
+) from drawstring.options import Options
 from drawstring.ports import Storage
 from drawstring.table_config import TableConfig, TableType, infer_key_generator
 from drawstring.table_properties import CHECKSUM, checksum, comments, table_exists
@@ -78,9 +83,9 @@ def create_table(
     if table_exists(storage):
         raise _exists(storage)
     _make_folders(storage)
+    content = format_properties(values, comments=comments("Properties saved on", now_ms))
     try:
-        storage.put_if_absent(PROPERTIES_FILE, format_properties(values, comments=comments("Properties saved
-        on", now_ms)))
+        storage.put_if_absent(PROPERTIES_FILE, content)
     except AlreadyExistsError as error:
         raise _exists(storage) from error
     return config
@@ -104,8 +109,9 @@ def _check_fields(record_key: Sequence[str], partition_by: Sequence[str]) -> Non
                     way_out="Rename the column.",
                 )
         if len(set(fields)) != len(fields):
-            raise InputError(f"{what} names a field twice: {', '.join(fields)}.", way_out="Name each field
-            once.")
+            raise InputError(
+                f"{what} names a field twice: {', '.join(fields)}.", way_out="Name each field once."
+            )
 
 
 def _make_folders(storage: Storage) -> None:

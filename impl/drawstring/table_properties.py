@@ -7,7 +7,7 @@ change. Changes are made under the table lock, which the caller holds.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -146,7 +146,7 @@ def modify_properties(
 
 def comments(verb: str, now_ms: int) -> tuple[str, str]:
     """Return the two comment lines that head a properties file, as Java writes them."""
-    now = datetime.datetime.fromtimestamp(now_ms // 1000, tz=datetime.UTC)
+    now = dt.datetime.fromtimestamp(now_ms // 1000, tz=dt.UTC)
     instant = now.strftime("%Y-%m-%dT%H:%M:%S") + f".{now_ms % 1000:03d}Z"
     # English names whatever the locale: strftime's %a and %b would follow it.
     day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[now.weekday()]

@@ -236,8 +236,8 @@ def _zone(values: Mapping[str, str]) -> str:
 
 
 def _key_generator(values: Mapping[str, str]) -> KeyGenerator:
-    """Return the key generator by its recorded type or class; inferred as Java does where neither is
-    recorded.""" class_name = values.get("hoodie.table.keygenerator.class", "")
+    """Return the key generator by its recorded type or class, or the one that Java infers from the fields."""
+    class_name = values.get("hoodie.table.keygenerator.class", "")
     if class_name and "hoodie.table.keygenerator.type" not in values:
         simple_name = class_name.rpartition(".")[2].replace("AvroKeyGenerator", "KeyGenerator")
         type_name = _GENERATORS_BY_CLASS.get(simple_name)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from drawstring_spec.key_generators import KeyGenerator
-from drawstring_spec.layout import HOODIE_FOLDER, PROPERTIES_FILE
 from drawstring_spec.merge_modes import PAYLOAD_CLASSES, STRATEGY_IDS, MergeMode
 from drawstring_spec.properties import format_properties
 
@@ -21,18 +20,13 @@ from drawstring.errors import (
     OptionError,
     TableExistsError,
     UnsupportedTableError,
-) from drawstring.options import Options
+)
+from drawstring.options import Options
 from drawstring.ports import Storage
 from drawstring.table_config import TableConfig, TableType, infer_key_generator
 from drawstring.table_properties import CHECKSUM, checksum, comments, table_exists
+from drawstring_spec.layout import CREATED_FOLDERS, PROPERTIES_FILE
 
-_FOLDERS: Final = (
-    ".schema",
-    ".temp",
-    ".aux/.bootstrap/.partitions",
-    ".aux/.bootstrap/.fileids",
-    "timeline/history",
-)
 _FOLDER_MAKER: Final = ".folder"
 _WRITABLE_GENERATORS: Final = (KeyGenerator.SIMPLE, KeyGenerator.COMPLEX, KeyGenerator.NON_PARTITION)
 
@@ -93,8 +87,8 @@ def create_table(
 
 def _exists(storage: Storage) -> TableExistsError:
     return TableExistsError(
-        f"There is a Hudi table at {storage.uri} already.", way_out="Open it with Table.open; it was not "
-        "touched."
+        f"There is a Hudi table at {storage.uri} already.",
+        way_out="Open it with Table.open; it was not touched.",
     )
 
 
@@ -116,7 +110,7 @@ def _check_fields(record_key: Sequence[str], partition_by: Sequence[str]) -> Non
 
 def _make_folders(storage: Storage) -> None:
     """Make the empty folders that Java makes; an object store has no folders and keeps nothing of this."""
-    makers = [f"{HOODIE_FOLDER}/{folder}/{_FOLDER_MAKER}" for folder in _FOLDERS]
+    makers = [f"{folder}/{_FOLDER_MAKER}" for folder in CREATED_FOLDERS]
     for maker in makers:
         storage.put(maker, b"")
     storage.delete(makers)

@@ -11,11 +11,11 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from drawstring_spec.layout import HOODIE_FOLDER, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from drawstring_spec.properties import format_properties, parse_properties, table_checksum
 
 from drawstring.errors import CorruptFileError, FormatError, NotFoundError, TableNotFoundError
 from drawstring.ports import Storage
+from drawstring_spec.layout import HOODIE_FOLDER, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 
 CHECKSUM: Final = "hoodie.table.checksum"
 _READ_ATTEMPTS: Final = 3

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
+from drawstring.events import Listener, ignore
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Content = bytes | memoryview | Iterable[bytes | memoryview]
@@ -89,8 +91,8 @@ class Storage(Protocol):
         """Replace a file whose etag is still `etag`, or raise `PreconditionFailedError` and leave it."""
         ...
 
-    def delete(self, paths: Sequence[str]) -> None:
-        """Delete files; one that is not there is no error."""
+    def delete(self, paths: Sequence[str], *, not_after_ms: int | None = None) -> None:
+        """Delete files; one that is not there is no error. `not_after_ms` as in `put_if_absent`."""
         ...
 
 
@@ -103,6 +105,10 @@ class Clock(Protocol):
 
     def monotonic_ms(self) -> int:
         """Milliseconds that never go back; only differences mean anything."""
+        ...
+
+    def local_offset_ms(self, wall_ms: int) -> int:
+        """What this machine's local time is ahead of UTC at `wall_ms`, in milliseconds."""
         ...
 
     def sleep_ms(self, duration_ms: int) -> None:
@@ -175,12 +181,14 @@ class TaskContext:
         storage: the table's storage.
         task_index: position of the task in its batch, from 0.
         attempt: how often this task was started before, from 0.
+        emit: hears the events of the task; tasks in other processes pass `events.ignore`.
 
     """
 
     storage: Storage
     task_index: int
     attempt: int
+    emit: Listener = ignore
 
 
 class Tasks(Protocol):

@@ -1,0 +1,1 @@
+"""Binary encodings that the timeline uses."""

@@ -1,0 +1,1 @@
+"""The commit protocol, written once, as plain synchronous code over the ports."""

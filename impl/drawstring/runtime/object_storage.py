@@ -1,0 +1,226 @@
+"""Storage port over obstore: local folders, S3, GCS and Azure by one library.
+
+Whose duty: the only code that turns paths of a table into calls on a real storage. Object stores honour
+put-if-absent and put-if-match themselves; on a local folder put-if-absent is a hard link, and put-if-match is made
+atomic among processes of one machine by an advisory lock on the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import obstore
+from obstore.exceptions import AlreadyExistsError as StoreAlreadyExistsError
+from obstore.exceptions import NotFoundError as StoreNotFoundError
+from obstore.exceptions import PreconditionError
+from obstore.store import LocalStore, from_url
+
+from drawstring.errors import (
+    AlreadyExistsError,
+    DeadlineExceededError,
+    NotFoundError,
+    PreconditionFailedError,
+    StorageError,
+)
+from drawstring.ports import Content, FileStatus
+from drawstring.runtime.clock import SystemClock
+
+_CLOCK = SystemClock()
+
+
+def check_path(path: str) -> str:
+    """Return `path`, or raise `StorageError` where it could leave the table or name something else than it says."""
+    if "\0" in path or "\\" in path or any(s in ("", ".", "..") for s in path.split("/")):
+        raise StorageError(
+            f"The path {path!r} does not name a file below the table's base path.",
+            rule="SL-001",
+            way_out="A table's metadata must name its files relative to the base path; it may be damaged.",
+        )
+    return path
+
+
+def to_uri(location: str) -> str:
+    """URI of a table's location: an object store's URI as it is, a local path as ``file:///...``."""
+    scheme = urllib.parse.urlsplit(location).scheme
+    if scheme in ("", "file"):
+        local = urllib.parse.unquote(urllib.parse.urlsplit(location).path) if scheme else location
+        return Path(os.path.abspath(local)).as_uri()  # noqa: PTH100 -- resolve() would follow links
+    return location.rstrip("/")
+
+
+class ObjectStorage:
+    """A table's files in a local folder or an object store. Picklable: it reopens itself from its URI."""
+
+    def __init__(self, location: str) -> None:
+        self._uri = to_uri(location)
+        self._store: Any = None
+        self._folder: Path | None = None
+        if self._uri.startswith("file:"):
+            self._folder = Path(urllib.parse.unquote(urllib.parse.urlsplit(self._uri).path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ObjectStorage, (self._uri,)
+
+    @property
+    def uri(self) -> str:
+        """The base path as a URI."""
+        return self._uri
+
+    def _open(self, *, create: bool = False) -> Any:
+        if self._store is None:
+            if self._folder is None:
+                self._store = from_url(self._uri)
+            elif create or self._folder.is_dir():
+                self._store = LocalStore(self._folder, mkdir=create)
+        return self._store
+
+    def list(self, prefix: str, *, recursive: bool = False) -> Sequence[FileStatus]:
+        """Files below a folder, sorted by path."""
+        store = self._open()
+        if store is None or not self._is_folder(prefix):
+            return []
+        with _translated(prefix):
+            if recursive:
+                found = [meta for chunk in obstore.list(store, prefix or None) for meta in chunk]
+            else:
+                found = list(obstore.list_with_delimiter(store, prefix or None)["objects"])
+        return sorted((_status(meta) for meta in found), key=lambda s: s.path)
+
+    def list_folders(self, prefix: str) -> Sequence[str]:
+        """Folders directly below a folder."""
+        store = self._open()
+        if store is None or not self._is_folder(prefix):
+            return []
+        with _translated(prefix):
+            return sorted(str(p) for p in obstore.list_with_delimiter(store, prefix or None)["common_prefixes"])
+
+    def _is_folder(self, prefix: str) -> bool:
+        if prefix:
+            check_path(prefix)
+        return self._folder is None or (self._folder / prefix).is_dir()
+
+    def head(self, path: str) -> FileStatus:
+        """Status of one file."""
+        store = self._existing(path)
+        with _translated(path):
+            return _status(obstore.head(store, path))
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> memoryview:
+        """Bytes of a file, or of a part of it."""
+        store = self._existing(path)
+        with _translated(path):
+            if length is not None:
+                return (
+                    memoryview(obstore.get_range(store, path, start=start, length=length))
+                    if length
+                    else memoryview(b"")
+                )
+            content = memoryview(obstore.get(store, path).bytes())
+            return content[start:]
+
+    def _existing(self, path: str) -> Any:
+        check_path(path)
+        store = self._open()
+        if store is None:
+            raise NotFoundError(f"There is no file {path!r} below {self._uri}: the folder does not exist.")
+        return store
+
+    def put(self, path: str, content: Content) -> FileStatus:
+        """Create or replace a file."""
+        return self._put(path, content, mode="overwrite")
+
+    def put_if_absent(self, path: str, content: Content, *, not_after_ms: int | None = None) -> FileStatus:
+        """Create a file."""
+        _check_deadline(path, not_after_ms)
+        return self._put(path, content, mode="create")
+
+    def put_if_match(self, path: str, content: Content, etag: str, *, not_after_ms: int | None = None) -> FileStatus:
+        """Replace a file of a known version."""
+        if self._folder is None:
+            _check_deadline(path, not_after_ms)
+            return self._put(path, content, mode={"e_tag": etag})
+        with _folder_lock(self._folder / Path(check_path(path)).parent):
+            _check_deadline(path, not_after_ms)
+            try:
+                current = self.head(path).etag
+            except NotFoundError:
+                current = None
+            if current != etag:
+                raise PreconditionFailedError(f"{path!r} is no longer the version that was read.")
+            return self._put(path, content, mode="overwrite")
+
+    def _put(self, path: str, content: Content, *, mode: Any) -> FileStatus:
+        check_path(path)
+        store = self._open(create=True)
+        body = content if isinstance(content, bytes | memoryview) else b"".join(content)
+        with _translated(path):
+            result = obstore.put(
+                store,
+                path,
+                bytes(body) if isinstance(body, memoryview) else body,
+                mode=mode,
+                use_multipart=False,
+            )
+            status = _status(obstore.head(store, path))
+        if result["e_tag"] is not None and result["e_tag"] != status.etag:
+            # Replaced at once by somebody else: what was put is described, not what stands there now.
+            return FileStatus(path, len(body), status.mtime_ms, result["e_tag"])
+        return status
+
+    def delete(self, paths: Sequence[str], *, not_after_ms: int | None = None) -> None:
+        """Delete files."""
+        store = self._open()
+        if store is None:
+            return
+        for path in paths:
+            check_path(path)
+            _check_deadline(path, not_after_ms)
+            with contextlib.suppress(NotFoundError), _translated(path):
+                obstore.delete(store, path)
+
+
+def _status(meta: Any) -> FileStatus:
+    mtime_ms = int(meta["last_modified"].timestamp() * 1000)
+    return FileStatus(meta["path"], meta["size"], mtime_ms, meta["e_tag"] or f"{mtime_ms}-{meta['size']}")
+
+
+def _check_deadline(path: str, not_after_ms: int | None) -> None:
+    if not_after_ms is not None and _CLOCK.monotonic_ms() >= not_after_ms:
+        raise DeadlineExceededError(f"The deadline for {path!r} passed before it was touched; nothing was done.")
+
+
+@contextlib.contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except StoreAlreadyExistsError as error:
+        raise AlreadyExistsError(f"{path!r} exists already.") from error
+    except (StoreNotFoundError, FileNotFoundError) as error:
+        raise NotFoundError(f"There is no file {path!r}.") from error
+    except PreconditionError as error:
+        raise PreconditionFailedError(f"{path!r} is no longer the version that was read.") from error
+    except Exception as error:
+        raise StorageError(
+            f"The storage failed on {path!r}: {error}",
+            way_out="Look at the storage, then try the operation again.",
+        ) from error
+
+
+@contextlib.contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    """Exclude other processes of this machine from put-if-match in one folder."""
+    if not folder.is_dir():
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,44 @@
+"""Puts the production ports together."""
+
+from __future__ import annotations
+
+from drawstring.events import Listener, ignore
+from drawstring.locks import make_lock_provider
+from drawstring.options import Options
+from drawstring.ports import Ports, Storage
+from drawstring.runtime.clock import SystemClock, SystemEntropy, ThreadBackground
+from drawstring.runtime.object_storage import ObjectStorage
+from drawstring.runtime.tasks import ThreadTasks
+
+
+def open_storage(location: str) -> Storage:
+    """Storage of a table's location: a local path, or a URI that obstore knows (``s3://``, ``gs://``, ``az://``)."""
+    return ObjectStorage(location)
+
+
+def production_ports(location: str, options: Options, *, emit: Listener = ignore) -> Ports:
+    """Real ports for a table's location.
+
+    Args:
+        location: local path or URI.
+        options: name the lock provider and its times.
+        emit: hears the events of file tasks.
+
+    Returns:
+        The ports; nothing is touched yet.
+
+    Raises:
+        OptionError: the lock provider cannot serve this location.
+
+    """
+    storage = open_storage(location)
+    clock = SystemClock()
+    entropy = SystemEntropy()
+    return Ports(
+        storage=storage,
+        clock=clock,
+        lock=make_lock_provider(options, storage=storage, clock=clock, entropy=entropy),
+        entropy=entropy,
+        background=ThreadBackground(),
+        tasks=ThreadTasks(storage, emit=emit),
+    )

@@ -1,0 +1,1 @@
+"""The timeline: loading it, and moving instants through their states."""

@@ -39,7 +39,7 @@ def make_lock_provider(options: Options, *, storage: Storage, clock: Clock, entr
             foreign_expiry_ms=int(options["hoodie.write.lock.filesystem.expire"]) * 60_000,
         )
     raise OptionError(
-        f"hoodie.write.lock.provider={options['hoodie.write.lock.provider']} is not a lock provider that drawstring has.",
+        f"hoodie.write.lock.provider={options['hoodie.write.lock.provider']} is no lock provider of drawstring's.",
         rule="CC-020",
         way_out="Use InProcessLockProvider (one process) or FileSystemBasedLockProvider (several).",
     )

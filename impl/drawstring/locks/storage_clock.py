@@ -23,7 +23,7 @@ class StorageClock:
         self._storage_ms = 0
 
     def now_ms(self) -> int:
-        """Epoch milliseconds on the storage's clock: never later than it truly is, a call's duration earlier at most."""
+        """Epoch milliseconds on the storage's clock: never too late, at most one call's duration too early."""
         now_ms = self._clock.monotonic_ms()
         if self._calibrated_at_ms is None or now_ms - self._calibrated_at_ms > RECALIBRATE_AFTER_MS:
             probe = f"{HOODIE_FOLDER}/.locks/clock-{self._entropy.uuid()}"

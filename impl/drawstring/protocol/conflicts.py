@@ -1,4 +1,4 @@
-"""Optimistic concurrency control: does what completed since my snapshot stand in my way?
+"""Optimistic concurrency control: what completed since a writer's snapshot and stands in its way.
 
 Source: Java ``SimpleConcurrentFileWritesConflictResolutionStrategy`` and ``ConflictDetectionUtils``; the set of
 concurrent operations here is exact (completed now and not in the snapshot), and new keys are compared too, which Java

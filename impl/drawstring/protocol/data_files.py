@@ -152,7 +152,7 @@ def _data_file(marker: str, requested_time: str) -> str:
             raise FormatError(f"it is not a file of {requested_time}")
     except FormatError as error:
         raise CorruptFileError(
-            f"The marker {marker!r} below {marker_folder(requested_time)} names no data file of that operation: {error}",
+            f"The marker {marker!r} below {marker_folder(requested_time)} names no data file of it: {error}",
             rule="RB-010",
             way_out="Remove the marker by hand if it does not belong there; nothing was deleted.",
         ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import logging
 import threading
 import time
@@ -27,8 +27,8 @@ class SystemClock:
 
     def local_offset_ms(self, wall_ms: int) -> int:
         """Offset of the machine's time zone at that time."""
-        moment = datetime.datetime.fromtimestamp(wall_ms / 1000, tz=datetime.UTC).astimezone()
-        offset = moment.utcoffset() or datetime.timedelta(0)
+        moment = dt.datetime.fromtimestamp(wall_ms / 1000, tz=dt.UTC).astimezone()
+        offset = moment.utcoffset() or dt.timedelta(0)
         return int(offset.total_seconds() * 1000)
 
     def sleep_ms(self, duration_ms: int) -> None:

@@ -1,0 +1,120 @@
+"""A world: one disk, and writers that come, work and die on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from drawstring.events import Event, Listener, ignore
+from drawstring.locks import make_lock_provider
+from drawstring.options import Options
+from drawstring.ports import Ports, Storage
+from drawstring_sim.background import SimulatedBackground
+from drawstring_sim.clocks import ClockSettings, SimulatedClock, SimulatedEntropy
+from drawstring_sim.faults import FaultPlan
+from drawstring_sim.kernel import Incarnation, Kernel, Process, Schedule
+from drawstring_sim.storage import Disk, SimulatedStorage
+from drawstring_sim.tasks import SimulatedTasks, TaskTroubles
+
+
+@dataclass(slots=True)
+class Writer:
+    """One life of one writer: its ports, and what it said.
+
+    Attributes:
+        name: unique in the world.
+        incarnation: what a crash ends.
+        ports: for `drawstring.Table`.
+        clock: its clocks' settings.
+        background: its duties.
+        tasks: its tasks.
+        events: what it emitted, in order.
+
+    """
+
+    name: str
+    incarnation: Incarnation
+    ports: Ports
+    clock: ClockSettings
+    background: SimulatedBackground
+    tasks: SimulatedTasks
+    events: list[Event] = field(default_factory=list)
+    listener: Listener = ignore
+
+    def hear(self, event: Event) -> None:
+        """Keep an event and pass it on: the listener to inject."""
+        self.events.append(event)
+        self.listener(event)
+
+
+class World:
+    """One table's world.
+
+    Args:
+        schedule: when suspended processes go on.
+        faults: what goes wrong.
+        disk: what is stored at the start.
+        seed: of the writers' randomness.
+
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule | None = None,
+        faults: FaultPlan | None = None,
+        *,
+        disk: Disk | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.kernel = Kernel(schedule, faults)
+        self.disk = disk if disk is not None else Disk()
+        self.seed = seed
+        self.writers: dict[str, Writer] = {}
+
+    def writer(
+        self,
+        name: str,
+        options: Options,
+        *,
+        clock: ClockSettings | None = None,
+        troubles: TaskTroubles | None = None,
+        listener: Listener = ignore,
+    ) -> Writer:
+        """Bring a new writer to life.
+
+        Its lock provider is the production one of `options`, over the simulated storage.
+        """
+        if name in self.writers:
+            raise ValueError(f"There is a writer {name!r} already.")
+        incarnation = Incarnation(name)
+        settings = clock or ClockSettings(monotonic_start_ms=1_000_000 * (len(self.writers) + 1))
+        simulated_clock = SimulatedClock(self.kernel, incarnation, settings)
+        storage = SimulatedStorage(self.kernel, incarnation, self.disk, simulated_clock)
+        entropy = SimulatedEntropy(self.kernel, incarnation, f"{self.seed}/{name}")
+        background = SimulatedBackground(self.kernel, incarnation)
+        tasks = SimulatedTasks(self.kernel, incarnation, self._executor, storage, troubles=troubles or TaskTroubles())
+        lock = make_lock_provider(options, storage=storage, clock=simulated_clock, entropy=entropy)
+        ports = Ports(storage, simulated_clock, lock, entropy, background, tasks)
+        writer = Writer(name, incarnation, ports, settings, background, tasks, listener=listener)
+        tasks.emit = writer.hear
+        self.writers[name] = writer
+        return writer
+
+    def _executor(self, name: str) -> tuple[Incarnation, Storage]:
+        incarnation = Incarnation(name)
+        clock = SimulatedClock(self.kernel, incarnation, ClockSettings())
+        return incarnation, SimulatedStorage(self.kernel, incarnation, self.disk, clock)
+
+    def start(self, writer: Writer, function: Callable[[], object]) -> Process:
+        """Start a process of a writer."""
+        return self.kernel.spawn(writer.incarnation, function)
+
+    def run(self, writer: Writer, function: Callable[[], object]) -> object:
+        """Run a process of a writer to its end and return its result."""
+        process = self.start(writer, function)
+        self.kernel.run_until_ended(process)
+        return process.result()
+
+    def close(self) -> None:
+        """End every process."""
+        self.kernel.close()

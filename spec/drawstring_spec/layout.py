@@ -1,8 +1,7 @@
 """Where things stand: folders and fixed file names below a table's base path.
 
 Source: technical specification, "Storage Layout"; Java ``HoodieTableMetaClient``. All paths are relative to
-    the base
-path, with ``/`` between segments, whatever the storage.
+the base path, with ``/`` between segments, whatever the storage.
 """
 
 from __future__ import annotations

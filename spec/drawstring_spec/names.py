@@ -192,7 +192,7 @@ class BaseFileName:
 
 @dataclass(frozen=True)
 class LogFileName:
-    """Name of a log file: ``.<file id>_<requested time>.log.<version>_<write token>``, and ``.cdc`` if it holds changes.
+    """Name of a log file: ``.<file id>_<time>.log.<version>_<write token>``, and ``.cdc`` if it holds changes.
 
     Attributes:
         file_id: of the file group.

@@ -1,9 +1,8 @@
 """Instant times: 17 digits, ``yyyyMMddHHmmssSSS``, compared as strings.
 
 Source: technical specification, "Timeline"; Java ``HoodieInstantTimeGenerator``. The digits are those of a
-    clock on
-a wall whose zone is a table property (``hoodie.table.timeline.timezone``): callers add the zone's offset
-before they format. Whose duty it is that times grow: the time generator's, under the table lock.
+clock on a wall whose zone is a table property (``hoodie.table.timeline.timezone``): callers add the zone's
+offset before they format. Whose duty it is that times grow: the time generator's, under the table lock.
 """
 
 from __future__ import annotations

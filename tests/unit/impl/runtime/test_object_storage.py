@@ -1,0 +1,135 @@
+"""The real storage on a local folder keeps what the port promises."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+from drawstring.errors import (
+    AlreadyExistsError,
+    DeadlineExceededError,
+    NotFoundError,
+    PreconditionFailedError,
+    StorageError,
+)
+from drawstring.runtime.clock import SystemClock
+from drawstring.runtime.object_storage import ObjectStorage
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return ObjectStorage(str(tmp_path / "table"))
+
+
+def test_what_was_put_is_read_whole_and_in_parts(storage):
+    storage.put("a/b.txt", [b"abc", b"def"])
+    assert (bytes(storage.read("a/b.txt")), bytes(storage.read("a/b.txt", 1, 2))) == (b"abcdef", b"bc")
+
+
+def test_a_status_tells_size_and_time(storage):
+    status = storage.put("a/b.txt", b"abc")
+    assert (status.path, status.size) == ("a/b.txt", 3)
+    assert abs(status.mtime_ms - SystemClock().wall_ms()) < 60_000
+
+
+def test_a_file_is_created_once(storage):
+    storage.put_if_absent("f", b"1")
+    with pytest.raises(AlreadyExistsError):
+        storage.put_if_absent("f", b"2")
+    assert bytes(storage.read("f")) == b"1"
+
+
+def test_of_many_creators_one_wins(storage):
+    won = []
+
+    def create(number):
+        try:
+            storage.put_if_absent("f", str(number).encode())
+            won.append(number)
+        except AlreadyExistsError:
+            return
+
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [str(n).encode() for n in won] == [bytes(storage.read("f"))]
+
+
+def test_a_file_is_replaced_only_in_the_version_that_was_read(storage):
+    old = storage.put("f", b"1")
+    storage.put_if_match("f", b"22", old.etag)
+    with pytest.raises(PreconditionFailedError):
+        storage.put_if_match("f", b"333", old.etag)
+    assert bytes(storage.read("f")) == b"22"
+
+
+def test_of_many_that_replace_one_version_one_wins(storage):
+    old = storage.put("f", b"")
+    won = []
+
+    def replace(number):
+        try:
+            storage.put_if_match("f", str(number).encode(), old.etag)
+            won.append(number)
+        except PreconditionFailedError:
+            return
+
+    threads = [threading.Thread(target=replace, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+
+
+def test_a_put_after_its_deadline_has_no_effect(storage):
+    past_ms = SystemClock().monotonic_ms() - 1
+    with pytest.raises(DeadlineExceededError):
+        storage.put_if_absent("f", b"1", not_after_ms=past_ms)
+    with pytest.raises(NotFoundError):
+        storage.head("f")
+
+
+@pytest.mark.parametrize("path", ["../f", "/etc/passwd", "a/../../f", "a//b", "", ".", "a/./b", "a\\b", "a\0b"])
+def test_a_path_that_leaves_the_table_is_refused(storage, path):
+    storage.put("f", b"1")
+    for call in (storage.head, storage.read, lambda p: storage.put(p, b""), lambda p: storage.delete([p])):
+        with pytest.raises(StorageError):
+            call(path)
+
+
+@pytest.mark.parametrize("name", ["a=b", "a%2Fb", "ü ä", "x,y", "50%", "a:b", "a#b", "[x]", "a?b", "a*b", "{x}"])
+def test_unusual_names_are_kept(storage, name):
+    storage.put(f"{name}/{name}", b"1")
+    assert [s.path for s in storage.list(name)] == [f"{name}/{name}"]
+    assert list(storage.list_folders("")) == [name]
+    assert bytes(storage.read(f"{name}/{name}")) == b"1"
+
+
+def test_a_listing_names_the_folders_own_files_or_all_below(storage):
+    for path in ("a/1", "a/b/2", "c/3"):
+        storage.put(path, b"")
+    assert [s.path for s in storage.list("a")] == ["a/1"]
+    assert [s.path for s in storage.list("a", recursive=True)] == ["a/1", "a/b/2"]
+    assert [s.path for s in storage.list("", recursive=True)] == ["a/1", "a/b/2", "c/3"]
+
+
+def test_a_folder_that_is_not_there_is_empty(storage):
+    assert (storage.list("no"), storage.list_folders("no")) == ([], [])
+    with pytest.raises(NotFoundError):
+        storage.head("no")
+
+
+def test_deleting_what_is_not_there_is_no_error(storage):
+    storage.put("f", b"")
+    storage.delete(["f", "f", "g"])
+    assert storage.list("") == []
+
+
+def test_a_storage_reopens_itself_in_another_process(storage):
+    storage.put("f", b"1")
+    again = pickle.loads(pickle.dumps(storage))
+    assert (again.uri, bytes(again.read("f"))) == (storage.uri, b"1")

@@ -1,0 +1,1 @@
+"""Queries: which file slices a snapshot has, and their rows as columns."""

@@ -36,7 +36,7 @@ def make_lock_provider(options: Options, *, storage: Storage, clock: Clock, entr
             clock=clock,
             entropy=entropy,
             lock_ttl_ms=int(options["drawstring.write.lock.ttl.ms"]),
-            foreign_expiry_ms=int(options["hoodie.write.lock.filesystem.expire"]) * 60_000,
+            foreign_expiry_ms=int(options["hoodie.write.lock.filesystem.expire"] or 0) * 60_000,
         )
     raise OptionError(
         f"hoodie.write.lock.provider={options['hoodie.write.lock.provider']} is no lock provider of drawstring's.",

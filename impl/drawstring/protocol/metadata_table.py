@@ -65,7 +65,11 @@ def disable_metadata_table(context: TableContext) -> None:
         return
     with critical_section(context, purpose="metadata", requested_time=None) as section:
         if _partitions(load_table_config(storage).properties):
-            modify_properties(storage, removed=(METADATA_PARTITIONS, METADATA_PARTITIONS_INFLIGHT))
+            modify_properties(
+                storage,
+                now_ms=context.ports.clock.wall_ms(),
+                remove=(METADATA_PARTITIONS, METADATA_PARTITIONS_INFLIGHT),
+            )
         files = [status.path for status in storage.list(METADATA_TABLE_FOLDER, recursive=True)]
         storage.delete(files, not_after_ms=section.deadline_ms())
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from drawstring.errors import DeadlineExceededError, LockTimeoutError, LostLockError, OptionError, StorageError
-from drawstring.locks import FileSystemLockProvider, InProcessLockProvider, make_lock_provider
-from drawstring.options import Options
 
+from drawstring.errors import DeadlineExceededError, LockTimeoutError, LostLockError, OptionError, StorageError
+from drawstring.locks import FileSystemLockProvider, InProcessLockProvider
+from drawstring.options import Options
 from unit.impl.protocol.world import CountingEntropy, ManualClock, MemoryStorage
 
 TTL_MS = 30_000
@@ -153,9 +153,7 @@ def test_releasing_an_in_process_lock_twice_does_not_free_the_next_holders(clock
     second.release(held)
 
 
-def test_an_unknown_lock_provider_is_refused_by_name(clock, storage):
+def test_an_unknown_lock_provider_is_refused_by_name():
+    provider = "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
     with pytest.raises(OptionError, match="ZookeeperBasedLockProvider"):
-        options = Options.parse(
-            {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"}
-        )
-        make_lock_provider(options, storage=storage, clock=clock, entropy=CountingEntropy())
+        Options.parse({"hoodie.write.lock.provider": provider})

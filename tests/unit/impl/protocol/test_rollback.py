@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
 from drawstring.errors import CorruptFileError, StorageError
 from drawstring.protocol import rollback as rollback_module
 from drawstring.protocol.rollback import rollback_failed_writes
 from drawstring.protocol.write import run_write
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring_spec.instants import Action
-
 from unit.impl.protocol.world import OCC, FakeBody, World, load_slices
 
 A = "aaaaaaaa-0000-0000-0000-000000000000-0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drawstring.errors import (
     ConflictError,
     HeartbeatExpiredError,
@@ -15,7 +16,6 @@ from drawstring.errors import (
 from drawstring.protocol import conflicts
 from drawstring.protocol.write import run_write
 from drawstring.timeline.load import load_timeline, read_payload
-
 from unit.impl.protocol.world import OCC, FakeBody, World, load_slices
 
 A = "aaaaaaaa-0000-0000-0000-000000000000-0"
@@ -254,7 +254,7 @@ def test_a_table_with_a_metadata_table_is_refused_and_left_as_it_was():
     world = World()
     with_metadata_table(world)
     before = dict(world.storage.files)
-    with pytest.raises(UnsupportedTableError, match="metadata.partitions"):
+    with pytest.raises(UnsupportedTableError, match=r"metadata\.partitions"):
         write(world, {A: "k1"})
     assert world.storage.files == before
 

@@ -165,6 +165,7 @@ class Kernel:
     Attributes:
         env: simpy's environment; its time is in milliseconds.
         trace: every port call that was carried out or struck, in order.
+        on_crash: hears of each crash; None for nobody.
 
     """
 
@@ -174,6 +175,7 @@ class Kernel:
         self.schedule: Schedule = schedule or SteadySchedule()
         self.faults: FaultPlan = faults or NoFaults()
         self.trace: list[PortCall] = []
+        self.on_crash: Callable[[Incarnation], None] | None = None
         self._processes: list[Process] = []
 
     @property
@@ -283,7 +285,11 @@ class Kernel:
 
     def crash(self, incarnation: Incarnation) -> None:
         """Fence an incarnation; its suspended processes end at once (those that run, at their next port call)."""
+        if incarnation.crashed:
+            return
         incarnation.crashed = True
+        if self.on_crash is not None:
+            self.on_crash(incarnation)
         for process in self.processes:
             if process.incarnation is incarnation and process.waiting is not None:
                 # Whatever it waited for must not resume it a second time.

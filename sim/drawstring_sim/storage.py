@@ -21,6 +21,7 @@ from drawstring.errors import (
 from drawstring.ports import Content, FileStatus
 from drawstring_sim.clocks import START_MS, SimulatedClock
 from drawstring_sim.kernel import Incarnation, Kernel
+from drawstring_sim.recorder import Recorder
 
 Result = TypeVar("Result")
 
@@ -43,6 +44,7 @@ class Disk:
         clock_skew_ms: what the disk's clock is ahead of the true time.
         honours_put_if_absent: whether creating a file that exists is refused; a storage that does not overwrites it.
         writes: how many writes there were.
+        recorder: hears of every change; None for nobody.
 
     """
 
@@ -50,9 +52,10 @@ class Disk:
     clock_skew_ms: int = 0
     honours_put_if_absent: bool = True
     writes: int = 0
+    recorder: Recorder | None = None
 
     def copy(self) -> Disk:
-        """Return a disk of its own with the same files."""
+        """Return a disk of its own with the same files, unrecorded."""
         return Disk(dict(self.files), self.clock_skew_ms, self.honours_put_if_absent, self.writes)
 
     def contents(self) -> Mapping[str, bytes]:
@@ -101,6 +104,8 @@ class SimulatedStorage:
         start = f"{check_path(prefix)}/" if prefix else ""
 
         def effect() -> list[FileStatus]:
+            if self._disk.recorder is not None:
+                self._disk.recorder.look(self._incarnation.name, prefix, self._kernel.now_ms)
             found = [path for path in self._disk.files if path.startswith(start)]
             return [self._status(p) for p in sorted(found) if recursive or "/" not in p[len(start) :]]
 
@@ -171,7 +176,9 @@ class SimulatedStorage:
     def _delete_one(self, path: str, not_after_ms: int | None) -> None:
         def effect() -> None:
             self._check_deadline(path, not_after_ms)
-            self._disk.files.pop(path, None)
+            gone = self._disk.files.pop(path, None)
+            if gone is not None:
+                self._record(path, gone.content, None)
 
         self._step("delete", path, effect)
 
@@ -188,8 +195,14 @@ class SimulatedStorage:
     def _write(self, path: str, content: bytes) -> FileStatus:
         self._disk.writes += 1
         mtime_ms = START_MS + self._kernel.now_ms + self._disk.clock_skew_ms
+        before = self._disk.files.get(path)
         self._disk.files[path] = StoredFile(content, mtime_ms, self._disk.writes)
+        self._record(path, before.content if before is not None else None, content)
         return self._status(path)
+
+    def _record(self, path: str, before: bytes | None, after: bytes | None) -> None:
+        if self._disk.recorder is not None:
+            self._disk.recorder.change(self._incarnation.name, path, before, after, self._kernel.now_ms)
 
     def _check_deadline(self, path: str, not_after_ms: int | None) -> None:
         if not_after_ms is not None and self._clock.true_monotonic_ms() >= not_after_ms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from drawstring.events import Event, Listener, ignore
+from drawstring.events import Event
 from drawstring.locks import make_lock_provider
 from drawstring.options import Options
 from drawstring.ports import Ports, Storage
@@ -13,6 +13,7 @@ from drawstring_sim.background import SimulatedBackground
 from drawstring_sim.clocks import ClockSettings, SimulatedClock, SimulatedEntropy
 from drawstring_sim.faults import FaultPlan
 from drawstring_sim.kernel import Incarnation, Kernel, Process, Schedule
+from drawstring_sim.recorder import Recorder
 from drawstring_sim.storage import Disk, SimulatedStorage
 from drawstring_sim.tasks import SimulatedTasks, TaskTroubles
 
@@ -28,7 +29,9 @@ class Writer:
         clock: its clocks' settings.
         background: its duties.
         tasks: its tasks.
+        now_ms: the true time.
         events: what it emitted, in order.
+        recorder: hears of the events too; None for nobody.
 
     """
 
@@ -38,13 +41,15 @@ class Writer:
     clock: ClockSettings
     background: SimulatedBackground
     tasks: SimulatedTasks
+    now_ms: Callable[[], int]
     events: list[Event] = field(default_factory=list)
-    listener: Listener = ignore
+    recorder: Recorder | None = None
 
     def hear(self, event: Event) -> None:
-        """Keep an event and pass it on: the listener to inject."""
+        """Keep an event: the listener to inject."""
         self.events.append(event)
-        self.listener(event)
+        if self.recorder is not None:
+            self.recorder.said(self.name, event, self.now_ms())
 
 
 class World:
@@ -55,6 +60,7 @@ class World:
         faults: what goes wrong.
         disk: what is stored at the start.
         seed: of the writers' randomness.
+        recorder: writes the record; None for none.
 
     """
 
@@ -65,11 +71,17 @@ class World:
         *,
         disk: Disk | None = None,
         seed: int = 0,
+        recorder: Recorder | None = None,
     ) -> None:
         self.kernel = Kernel(schedule, faults)
         self.disk = disk if disk is not None else Disk()
         self.seed = seed
         self.writers: dict[str, Writer] = {}
+        self.recorder = recorder
+        if recorder is not None:
+            recorder.start = self.disk.contents()
+            self.disk.recorder = recorder
+            self.kernel.on_crash = lambda incarnation: recorder.died(incarnation.name, self.kernel.now_ms)
 
     def writer(
         self,
@@ -78,7 +90,6 @@ class World:
         *,
         clock: ClockSettings | None = None,
         troubles: TaskTroubles | None = None,
-        listener: Listener = ignore,
     ) -> Writer:
         """Bring a new writer to life.
 
@@ -95,7 +106,9 @@ class World:
         tasks = SimulatedTasks(self.kernel, incarnation, self._executor, storage, troubles=troubles or TaskTroubles())
         lock = make_lock_provider(options, storage=storage, clock=simulated_clock, entropy=entropy)
         ports = Ports(storage, simulated_clock, lock, entropy, background, tasks)
-        writer = Writer(name, incarnation, ports, settings, background, tasks, listener=listener)
+        writer = Writer(
+            name, incarnation, ports, settings, background, tasks, lambda: self.kernel.now_ms, recorder=self.recorder
+        )
         tasks.emit = writer.hear
         self.writers[name] = writer
         return writer

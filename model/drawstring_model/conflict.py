@@ -1,0 +1,136 @@
+"""What makes a writer give its operation up: conflicts, fencing, refused puts.
+
+The candidates of the conflict check are all commits that are completed now and not in the writer's snapshot: those
+that completed since, and those that were requested later than the writer's own operation. So the versions of one
+file group complete in the order of their requested times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy
+from drawstring_model.rule import Rule, without_item
+from drawstring_model.state import IDLE, AbortReason, Commit, Group, Move, Phase, World, Writer
+from drawstring_spec.steps import Step
+
+
+def candidates(world: World, writer: Writer) -> tuple[Commit, ...]:
+    """Commits that `writer` did not build on."""
+    return tuple(
+        commit for commit in world.commits if (commit.requested, commit.completion) not in writer.snapshot
+    )
+
+
+def touches(commits: tuple[Commit, ...], groups: set[Group]) -> bool:
+    """Whether one of `commits` wrote to one of `groups`."""
+    return any(file.group in groups for commit in commits for file in commit.files)
+
+
+def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason | None:
+    """What the conflict check of `writer` finds: file groups under optimistic control, then new keys if asked for."""
+    others = candidates(world, writer)
+    optimistic = config.concurrency is ConcurrencyControl.OPTIMISTIC
+    if optimistic and config.planted is not PlantedBug.SKIP_CONFLICT_CHECK:
+        if touches(others, {file.group for file in writer.written}):
+            return AbortReason.CONFLICT
+    if config.key_check and config.planted is not PlantedBug.SKIP_KEY_CHECK:
+        if any(key in writer.new_keys for commit in others for key in commit.new_keys):
+            return AbortReason.KEY_CONFLICT
+    return None
+
+
+def fenced(world: World, writer: Writer, config: Config) -> bool:
+    """Whether others may regard the operation as failed: no live heartbeat, or (being) rolled back."""
+    if config.rollback is RollbackPolicy.LAZY and not heartbeat_is_alive(world, writer.requested):
+        return True
+    if config.planted is PlantedBug.IGNORE_ROLLBACK:
+        return False
+    gone = writer.requested not in world.inflight or writer.requested not in world.requested
+    return gone or any(rollback.target == writer.requested for rollback in world.rollbacks)
+
+
+def heartbeat_is_alive(world: World, requested: int) -> bool:
+    """Whether the operation of `requested` has a heartbeat file that is not too old."""
+    return any(beat.requested == requested and not beat.expired for beat in world.heartbeats)
+
+
+class AbortWrite(Rule):
+    """The writer gives its operation up (conflict, lost lock, expired heartbeat, lost inflight file).
+
+    Enabled: the reason that the move names is there. `AbortReason.FAILED` always is, and is never explored.
+    Effect: the writer forgets its work but still has to give its lock back and stop its heartbeat. A heartbeat is
+    not the writer's to stop when its requested file was refused: it belongs to whom the time belongs to.
+    Unchanged: all files. What the operation wrote stays pending until a rollback.
+    """
+
+    step = Step.ABORT_WRITE
+    phases = frozenset(Phase) - {Phase.START, Phase.COMPLETED, Phase.ABORTED}
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """One move for each reason that can be there in the writer's phase."""
+        del config
+        if writer.has_lock and world.lock != number:
+            yield Move(self.step, number, reason=AbortReason.LOST_LOCK)
+        if writer.phase in (Phase.BEATING, Phase.TIMED, Phase.LOOKED_UP) or writer.plan:
+            yield Move(self.step, number, reason=AbortReason.COLLISION)
+        if writer.phase is Phase.LOOKED_UP:
+            yield Move(self.step, number, reason=AbortReason.CONFLICT)
+        if writer.phase is Phase.INFLIGHT and not writer.plan:
+            for reason in (AbortReason.FENCED, AbortReason.CONFLICT, AbortReason.KEY_CONFLICT):
+                yield Move(self.step, number, reason=reason)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused without its reason."""
+        there = {
+            AbortReason.FAILED: lambda: True,
+            AbortReason.LOST_LOCK: lambda: writer.has_lock and world.lock != move.writer,
+            AbortReason.COLLISION: lambda: _collides(world, writer, config),
+            AbortReason.FENCED: lambda: writer.phase >= Phase.REQUESTED and fenced(world, writer, config),
+            AbortReason.CONFLICT: lambda: _conflicts(world, writer, config) is AbortReason.CONFLICT,
+            AbortReason.KEY_CONFLICT: lambda: _conflicts(world, writer, config) is AbortReason.KEY_CONFLICT,
+        }
+        if move.reason is None or not there[move.reason]():
+            return f"there is no reason to give up: {move.reason}"
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The operation is no longer live."""
+        del config
+        not_mine = move.reason is AbortReason.COLLISION and writer.phase < Phase.REQUESTED
+        beating = writer.beating and not not_mine
+        world = world._replace(
+            group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
+            ghost_live=without_item(world.ghost_live, (writer.requested, move.writer)),
+        )
+        if not writer.has_lock and not beating:
+            return world, IDLE
+        aborted = IDLE._replace(
+            phase=Phase.ABORTED, has_lock=writer.has_lock, beating=beating, requested=writer.requested
+        )
+        return world, aborted
+
+
+def _collides(world: World, writer: Writer, config: Config) -> bool:
+    """Whether the next put of `writer` is refused because the file exists."""
+    if not config.put_if_absent:
+        return False
+    if writer.phase is Phase.INFLIGHT:
+        token = writer.number if config.salt else 0
+        names = {(file.group, writer.requested, token) for file in writer.plan[:1]}
+        return any((file.group, file.requested, file.token) in names for file in world.files)
+    if config.planted is PlantedBug.ADOPT_COLLIDING_TIME:
+        return False
+    taken = world.inflight if writer.phase is Phase.LOOKED_UP else world.requested
+    return writer.requested in taken and writer.phase in (Phase.TIMED, Phase.BEATING, Phase.LOOKED_UP)
+
+
+def _conflicts(world: World, writer: Writer, config: Config) -> AbortReason | None:
+    """The conflict that stops `writer` in its phase."""
+    if writer.phase is Phase.LOOKED_UP:
+        pessimistic = config.concurrency is ConcurrencyControl.PESSIMISTIC
+        groups = {file.group for file in writer.plan}
+        return AbortReason.CONFLICT if pessimistic and touches(candidates(world, writer), groups) else None
+    if writer.phase is not Phase.INFLIGHT or writer.plan or (config.locking and not writer.has_lock):
+        return None
+    return conflict_reason(world, writer, config)

@@ -1,0 +1,71 @@
+"""The reader: which data files a snapshot time makes visible, and the rows in them.
+
+Source: the specification's "Reader expectations" and Java's ``AbstractTableFileSystemView``. A file is visible when
+its commit is; of each file group the visible file with the greatest requested time is read. What a snapshot time is
+compared with is the switch `drawstring_model.config.SnapshotTime`. Readers take no lock and change nothing, so a
+reader is a function here and `ReadSnapshot` is a step without an effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from drawstring_model.config import Config, PlantedBug, SnapshotTime
+from drawstring_model.state import Changes, Commit, DataFile, Group, Key, Rows, Time, Value, World
+
+
+def snapshot_time(commit: Commit, config: Config) -> Time:
+    """The first snapshot time at which `commit` is visible."""
+    return commit.requested if config.snapshot_time is SnapshotTime.REQUESTED else commit.completion
+
+
+def visible_commits(world: World, as_of: Time, config: Config) -> tuple[Commit, ...]:
+    """The commits visible as of `as_of`, in the order in which their work applies."""
+    visible = (commit for commit in world.commits if snapshot_time(commit, config) <= as_of)
+    return tuple(sorted(visible, key=lambda commit: (snapshot_time(commit, config), commit.completion)))
+
+
+def latest_snapshot_time(world: World, config: Config) -> Time:
+    """The snapshot time of a query that names none: 0 where nothing is completed."""
+    return max((snapshot_time(commit, config) for commit in world.commits), default=0)
+
+
+def file_slices(world: World, visible: Collection[Time]) -> dict[Group, DataFile]:
+    """Of each file group the file with the greatest requested time in `visible` (then the greatest token)."""
+    # The files are sorted by group, requested time and token, so the last one of a group stands.
+    return {file.group: file for file in world.files if file.requested in visible}
+
+
+def snapshot_slices(world: World, as_of: Time, config: Config) -> dict[Group, DataFile]:
+    """The file slices of a snapshot as of `as_of`."""
+    visible = {commit.requested for commit in visible_commits(world, as_of, config)}
+    if config.planted is PlantedBug.READ_UNCOMMITTED:
+        visible |= {file.requested for file in world.files if file.requested <= as_of}
+    return file_slices(world, visible)
+
+
+def read_snapshot(world: World, as_of: Time, config: Config) -> Rows:
+    """All rows of a snapshot as of `as_of`, sorted by key; a key in two file groups gives two rows."""
+    return merged_rows(snapshot_slices(world, as_of, config).values())
+
+
+def merged_rows(files: Iterable[DataFile]) -> Rows:
+    """The rows of `files`, sorted by key and value."""
+    return tuple(sorted(row for file in files for row in file.rows))
+
+
+def serial_result(commits: Iterable[Commit]) -> Rows:
+    """What `commits` give when they are applied one after the other to an empty table."""
+    table: dict[Key, Value] = {}
+    for commit in commits:
+        apply_changes(table, commit.changes)
+    return tuple(sorted(table.items()))
+
+
+def apply_changes(table: dict[Key, Value], changes: Changes) -> None:
+    """Write and delete keys of `table` in place."""
+    for key, value in changes:
+        if value is None:
+            table.pop(key, None)
+        else:
+            table[key] = value

@@ -1,0 +1,249 @@
+"""Rolling failed writes back, done by any writer that is between two operations.
+
+All progress is on storage: the rollback's own instant, its plan, the files that are left. So a rollback that was
+interrupted (a crash, a lost lock) is continued by whoever comes next, by the same rules. Where writers lock, each
+step needs the lock, and carries its deadline.
+Source: Java ``BaseRollbackActionExecutor``, ``BaseHoodieTableServiceClient.rollbackFailedWrites``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drawstring_model.conflict import heartbeat_is_alive
+from drawstring_model.config import Config, PlantedBug, RollbackPolicy
+from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item
+from drawstring_model.state import Move, Phase, Rollback, Time, World, Writer
+from drawstring_spec.instants import State as InstantState
+from drawstring_spec.steps import Step
+
+_NOT_LOCKED = "the writer does not hold the table lock"
+
+
+def failed_writes(world: World, config: Config) -> tuple[Time, ...]:
+    """Requested times of the pending writes that may be rolled back now, and are not being rolled back."""
+    completed = {commit.requested for commit in world.commits}
+    in_hand = {rollback.target for rollback in world.rollbacks if rollback.state is not InstantState.COMPLETED}
+    return tuple(
+        time
+        for time in sorted({*world.requested, *world.inflight})
+        if (time not in completed or config.planted is PlantedBug.STALE_ROLLBACK_LIST)
+        and time not in in_hand
+        and _is_failed(world, time, config)
+    )
+
+
+def _is_failed(world: World, time: Time, config: Config) -> bool:
+    if config.rollback is RollbackPolicy.EAGER or config.planted is PlantedBug.IGNORE_HEARTBEAT:
+        return True
+    return not heartbeat_is_alive(world, time)
+
+
+def has_rollback_work(world: World, config: Config) -> bool:
+    """Whether there is a rollback to begin or to continue."""
+    unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in world.rollbacks)
+    return unfinished or bool(failed_writes(world, config))
+
+
+class RequestRollback(Rule):
+    """A rollback of a failed instant is planned on the timeline.
+
+    Enabled: the writer is between operations, in the lock; the target is pending, has failed by the rollback policy,
+    and no unfinished rollback has it in hand.
+    Effect: a requested rollback, whose plan names the target's data files of now.
+    Unchanged: the target and its files, the heartbeats, the locks.
+    """
+
+    step = Step.REQUEST_ROLLBACK
+    phases = frozenset({Phase.START})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Each failed write, at the next tick."""
+        if locked(world, writer, number, config):
+            for target in failed_writes(world, config):
+                yield Move(self.step, number, time=world.clock + 1, target=target)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused without the lock, for a target that did not fail, and for a time that was given out."""
+        if move.writer is None or not locked(world, writer, move.writer, config):
+            return _NOT_LOCKED
+        if move.target not in failed_writes(world, config):
+            return f"the write of {move.target} is completed, alive or in hand"
+        if move.time is None or not later(world, move.time, config):
+            return f"the clock has already given out {world.clock}"
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The rollback is requested."""
+        del config
+        if move.time is None or move.target is None:
+            raise TypeError("a rollback has a time and a target")
+        plan = tuple((file.group, file.token) for file in world.files if file.requested == move.target)
+        rollback = Rollback(move.time, move.target, InstantState.REQUESTED, None, plan)
+        return world._replace(
+            rollbacks=with_item(world.rollbacks, rollback), clock=ticked(world, move.time)
+        ), writer
+
+
+class RollbackRule(Rule):
+    """What the steps of a planned rollback have in common: who may take them, and which instant they are about."""
+
+    phases = frozenset({Phase.START})
+    expects = InstantState.INFLIGHT
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """One move for each rollback in the state that the step expects."""
+        if locked(world, writer, number, config):
+            for rollback in world.rollbacks:
+                if rollback.state is self.expects:
+                    yield from self.proposals(world, rollback, number)
+
+    def proposals(self, world: World, rollback: Rollback, number: int) -> Iterator[Move]:
+        """The moves for one rollback."""
+        del world
+        yield Move(self.step, number, target=rollback.requested)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused without the lock, and for a rollback that is not in the state that the step expects."""
+        if move.writer is None or not locked(world, writer, move.writer, config):
+            return _NOT_LOCKED
+        rollback = _find(world, move.target)
+        if rollback is None or rollback.state is not self.expects:
+            return f"there is no {self.expects.label} rollback {move.target}"
+        return self.objection(world, rollback, move, config)
+
+    def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
+        """What else stands against the step."""
+        del world, rollback, move, config
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The writer stays as it is."""
+        del config
+        rollback = _find(world, move.target)
+        if rollback is None:
+            raise TypeError("the step is about a rollback that is not there")
+        return self.outcome(world, rollback, move), writer
+
+    def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
+        """What the step makes of the world."""
+        raise TypeError(f"{type(self).__name__} says no outcome for {move} of {rollback} in {world}")
+
+
+class StartRollback(RollbackRule):
+    """The rollback's inflight file appears.
+
+    Enabled: the writer is between operations, in the lock; the rollback is requested.
+    Effect: the rollback is inflight.
+    Unchanged: the target and its files, the heartbeats, the locks.
+    """
+
+    step = Step.START_ROLLBACK
+    expects = InstantState.REQUESTED
+
+    def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
+        """The rollback moves on."""
+        del move
+        return _moved(world, rollback, rollback._replace(state=InstantState.INFLIGHT))
+
+
+class DeleteFile(RollbackRule):
+    """One data file of the failed instant is deleted.
+
+    Enabled: the writer is between operations, in the lock; the rollback is inflight and its plan names the file.
+    Effect: the file is gone, if it was there.
+    Unchanged: the timeline, the heartbeats, the locks.
+    """
+
+    step = Step.DELETE_FILE
+
+    def proposals(self, world: World, rollback: Rollback, number: int) -> Iterator[Move]:
+        """The first file that is left: nobody sees them, so no other order matters."""
+        for group, token in _left(world, rollback)[:1]:
+            yield Move(self.step, number, group=group, token=token, target=rollback.requested)
+
+    def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
+        """Only what was planned is deleted."""
+        del world, config
+        return None if (move.group, move.token) in rollback.plan else "the file is not in the rollback's plan"
+
+    def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
+        """One file less."""
+        name = (move.group, rollback.target, move.token)
+        return world._replace(files=tuple(file for file in world.files if file[:3] != name))
+
+
+class RemoveInstant(RollbackRule):
+    """The failed instant's inflight and requested files leave the timeline.
+
+    Enabled: the writer is between operations, in the lock; the rollback is inflight and all files of its plan are
+    gone; the target is still on the timeline.
+    Effect: the target is off the timeline, out of the metadata table, and its file groups' locks are free.
+    Unchanged: the rollback, the data files, the table lock.
+    """
+
+    step = Step.REMOVE_INSTANT
+
+    def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
+        """First the files, then the instant: what is left must stay findable."""
+        del move, config
+        if _left(world, rollback):
+            return "data files of the target are left"
+        if rollback.target not in world.requested and rollback.target not in world.inflight:
+            return "the target is off the timeline already"
+        return None
+
+    def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
+        """The target is gone."""
+        del move
+        return world._replace(
+            requested=without_item(world.requested, rollback.target),
+            inflight=without_item(world.inflight, rollback.target),
+            metadata=without_item(world.metadata, rollback.target),
+            group_locks=tuple(lock for lock in world.group_locks if lock.requested != rollback.target),
+        )
+
+
+class CompleteRollback(RollbackRule):
+    """The rollback's completed file appears.
+
+    Enabled: the writer is between operations, in the lock; the rollback is inflight and the target's requested file
+    is gone.
+    Effect: the rollback is completed.
+    Unchanged: all but the rollback and the clock.
+    """
+
+    step = Step.COMPLETE_ROLLBACK
+
+    def proposals(self, world: World, rollback: Rollback, number: int) -> Iterator[Move]:
+        """At the next tick."""
+        yield Move(self.step, number, time=world.clock + 1, target=rollback.requested)
+
+    def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
+        """Refused with the target in place, and for a time that was given out."""
+        if rollback.target in world.requested:
+            return "the target is still on the timeline"
+        if move.time is None or not later(world, move.time, config):
+            return f"the clock has already given out {world.clock}"
+        return None
+
+    def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
+        """The rollback moves on."""
+        if move.time is None:
+            raise TypeError("a rollback completes at a time")
+        world = world._replace(clock=ticked(world, move.time))
+        completed = rollback._replace(state=InstantState.COMPLETED, completion=move.time)
+        return _moved(world, rollback, completed)
+
+
+def _find(world: World, requested: Time | None) -> Rollback | None:
+    return next((rollback for rollback in world.rollbacks if rollback.requested == requested), None)
+
+
+def _left(world: World, rollback: Rollback) -> tuple[tuple[int, int], ...]:
+    """The planned files that are still there."""
+    there = {(file.group, file.token) for file in world.files if file.requested == rollback.target}
+    return tuple(name for name in rollback.plan if name in there)
+
+
+def _moved(world: World, before: Rollback, after: Rollback) -> World:
+    return world._replace(rollbacks=with_item(without_item(world.rollbacks, before), after))

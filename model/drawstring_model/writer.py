@@ -1,0 +1,463 @@
+"""A writer's life, in order: from its requested time to its completion.
+
+Source: the specification's "Writer expectations", RFC-22, Java ``BaseHoodieWriteClient``. The rules for the table lock
+are in `drawstring_model.lock`, giving up is in `drawstring_model.conflict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from drawstring_model.conflict import conflict_reason, fenced
+from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy, numbered
+from drawstring_model.reader import apply_changes, file_slices
+from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item
+from drawstring_model.state import (
+    IDLE,
+    Changes,
+    Commit,
+    DataFile,
+    Group,
+    Heartbeat,
+    Key,
+    Move,
+    Phase,
+    PlannedFile,
+    Time,
+    World,
+    Writer,
+    WrittenFile,
+)
+from drawstring_spec.steps import Step
+
+_FILE_EXISTS = "the file exists, and the storage does not replace it"
+
+
+def finished(writer: Writer) -> Writer:
+    """`writer`, idle again where it has nothing left to give back."""
+    over = writer.phase in (Phase.COMPLETED, Phase.ABORTED)
+    return IDLE if over and not writer.has_lock and not writer.beating else writer
+
+
+def not_live(world: World, time: Time, number: int) -> tuple[tuple[Time, int], ...]:
+    """`World.ghost_live` without the operation of writer `number` at `time`."""
+    return without_item(world.ghost_live, (time, number))
+
+
+class GenerateRequestedTime(Rule):
+    """The writer takes the time that identifies its operation.
+
+    Enabled: the writer is idle and, where writers lock, believes that it holds the table lock; the clocks may give
+    this time out (a monotonic clock only times later than every earlier one).
+    Effect: the writer has the time; the clock has shown it.
+    Unchanged: all files.
+    """
+
+    step = Step.GENERATE_REQUESTED_TIME
+    phases = frozenset({Phase.START})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """The next tick; clocks that are not monotonic may also be behind, down to the skew of the bounds."""
+        del writer
+        if world.started == len(config.bounds.workload):
+            return
+        skew = 0 if config.clock.is_monotonic else config.bounds.clock_skew
+        earliest = world.clock + 1 if config.clock.is_monotonic else max(1, world.clock + 1 - skew)
+        for time in range(earliest, world.clock + 2):
+            yield Move(self.step, number, time=time)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused without the lock, and to a monotonic clock that would repeat itself."""
+        if config.locking and not writer.has_lock:
+            return "the writer does not hold the table lock"
+        if move.time is None or not later(world, move.time, config):
+            return f"the clock has already given out {world.clock}"
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """One more operation is started."""
+        del config
+        time = _given(move.time)
+        started = world.started + 1
+        world = world._replace(clock=ticked(world, time), started=started)
+        return world, writer._replace(phase=Phase.TIMED, requested=time, number=started)
+
+
+class StartHeartbeat(Rule):
+    """The writer's heartbeat exists before its instant does, so nobody takes it for dead.
+
+    Enabled: the writer has a requested time. (Under eager rollback nobody looks at heartbeats; the explorer leaves
+    them out there.)
+    Effect: a fresh heartbeat file of that time; one of an equal time is replaced.
+    Unchanged: the timeline, the data files, the locks.
+    """
+
+    step = Step.START_HEARTBEAT
+    phases = frozenset({Phase.TIMED})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Always, where heartbeats matter."""
+        del world, writer
+        if config.rollback is RollbackPolicy.LAZY:
+            yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Never refused."""
+        del world, writer, move, config
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The heartbeat is alive."""
+        del move, config
+        others = (beat for beat in world.heartbeats if beat.requested != writer.requested)
+        beats = tuple(sorted((*others, Heartbeat(writer.requested, expired=False))))
+        return world._replace(heartbeats=beats), writer._replace(phase=Phase.BEATING, beating=True)
+
+
+class RequestInstant(Rule):
+    """The requested file of the instant appears on the timeline.
+
+    Enabled: the writer's heartbeat beats, where heartbeats matter; where writers lock, it believes that it still
+    holds the lock under which it took its time; a storage with put-if-absent has no such file yet.
+    Effect: the file exists; the operation lives.
+    Unchanged: the data files, the heartbeats, the locks.
+    """
+
+    step = Step.REQUEST_INSTANT
+    phases = frozenset({Phase.TIMED, Phase.BEATING})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Always."""
+        del world, writer, config
+        yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused before the heartbeat, without the lock, and where the file exists."""
+        del move
+        if writer.phase is Phase.TIMED and config.rollback is RollbackPolicy.LAZY:
+            return "the heartbeat does not beat yet"
+        if config.locking and not writer.has_lock:
+            return "the writer does not hold the table lock"
+        if refuses_to_replace(config) and writer.requested in world.requested:
+            return _FILE_EXISTS
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The instant is pending."""
+        del config
+        number = _given(move.writer)
+        world = world._replace(
+            requested=with_item(world.requested, writer.requested),
+            ghost_live=with_item(world.ghost_live, (writer.requested, number)),
+        )
+        return world, writer._replace(phase=Phase.REQUESTED)
+
+
+class LookupKeys(Rule):
+    """The writer fixes its snapshot, finds each key's file group in it, and merges.
+
+    The snapshot holds what is completed now *and was requested before the writer's own operation*. Without the
+    second half a writer could build on a version that readers of its own time never see, and would hide behind a
+    version with a greater requested time when it completes.
+
+    Enabled: the instant is requested and the table lock was given back; each key that the snapshot does not hold is
+    placed in a file group.
+    Effect: the writer knows its snapshot, its changes and the data files that it is going to write; deletes of keys
+    that are not there are dropped.
+    Unchanged: the world.
+    """
+
+    step = Step.LOOKUP_KEYS
+    phases = frozenset({Phase.REQUESTED})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """The operation of the workload, with every placement of the keys that are new."""
+        changes = numbered(config.bounds.workload[writer.number - 1], writer.number)
+        known = _known_keys(world, writer_snapshot(world, writer, config))
+        new = [key for key, value in changes if value is not None and key not in known]
+        for groups in product(range(1, config.bounds.groups + 1), repeat=len(new)):
+            yield Move(self.step, number, changes=changes, placement=tuple(zip(new, groups, strict=True)))
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused in the lock, and where a new key has no file group or a known one has one given."""
+        if writer.has_lock:
+            return "the writer still holds the table lock"
+        known = _known_keys(world, writer_snapshot(world, writer, config))
+        new = {key for key, value in move.changes or () if value is not None and key not in known}
+        if move.changes is None or {key for key, _ in move.placement or ()} != new:
+            return f"the keys to place are {sorted(new)}"
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The merge is planned."""
+        snapshot = writer_snapshot(world, writer, config)
+        known = _known_keys(world, snapshot)
+        placement = move.placement or ()
+        found = tuple((key, value) for key, value in move.changes or () if key in known or value is not None)
+        homes = {**known, **dict(placement)}
+        return world, writer._replace(
+            phase=Phase.LOOKED_UP,
+            snapshot=snapshot,
+            changes=found,
+            new_keys=tuple(key for key, _ in placement),
+            plan=_merged(world, snapshot, found, homes),
+        )
+
+
+class StartInflight(Rule):
+    """The inflight file of the instant appears on the timeline.
+
+    Enabled: the keys are looked up; under pessimistic control the file groups are locked; a storage with
+    put-if-absent has no such file yet.
+    Effect: the file exists.
+    Unchanged: the data files, the heartbeats, the locks.
+    """
+
+    step = Step.START_INFLIGHT
+    phases = frozenset({Phase.LOOKED_UP})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Always."""
+        del world, writer, config
+        yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused before the file groups are locked, and where the file exists."""
+        del move
+        if config.concurrency is ConcurrencyControl.PESSIMISTIC:
+            mine = {lock.group for lock in world.group_locks if lock.owner == writer.number}
+            if any(file.group not in mine for file in writer.plan):
+                return "the writer does not hold the locks of its file groups"
+        if refuses_to_replace(config) and writer.requested in world.inflight:
+            return _FILE_EXISTS
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The instant is inflight."""
+        del move, config
+        inflight = with_item(world.inflight, writer.requested)
+        return world._replace(inflight=inflight), writer._replace(phase=Phase.INFLIGHT)
+
+
+class WriteFile(Rule):
+    """One data file of the operation is on storage, not yet visible to anybody.
+
+    Enabled: the instant is inflight, the file is planned and not written; a storage with put-if-absent has no such
+    file yet.
+    Effect: the file exists; without put-if-absent one of the same name is replaced.
+    Unchanged: the timeline, the heartbeats, the locks.
+    """
+
+    step = Step.WRITE_FILE
+    phases = frozenset({Phase.INFLIGHT})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """The planned files in their order: nobody sees a pending operation's files, so no other order matters."""
+        del world
+        if writer.plan:
+            token = writer.number if config.salt else 0
+            yield Move(self.step, number, group=writer.plan[0].group, token=token)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused for files that are not planned, and where the file exists."""
+        if move.group not in {file.group for file in writer.plan}:
+            return f"file group {move.group} is not one that is left to write"
+        name = (move.group, writer.requested, move.token)
+        if config.put_if_absent and any((file.group, file.requested, file.token) == name for file in world.files):
+            return _FILE_EXISTS
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The planned rows are in the file."""
+        del config
+        planned = next(file for file in writer.plan if file.group == move.group)
+        token = _given(move.token)
+        written = WrittenFile(planned.group, token, planned.base, planned.rows)
+        file = DataFile(planned.group, writer.requested, token, planned.rows)
+        others = (other for other in world.files if other[:3] != file[:3])
+        return world._replace(files=tuple(sorted((*others, file)))), writer._replace(
+            plan=without_item(writer.plan, planned), written=with_item(writer.written, written)
+        )
+
+
+class CheckConflicts(Rule):
+    """Under the lock the writer compares its work with all that completed since its snapshot, and passes.
+
+    Enabled: all files are written; where writers lock, the writer believes that it holds the table lock; it is not
+    fenced, and `drawstring_model.conflict.conflict_reason` finds nothing.
+    Effect: the writer may complete.
+    Unchanged: the world.
+    """
+
+    step = Step.CHECK_CONFLICTS
+    phases = frozenset({Phase.INFLIGHT})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Once the files are written."""
+        del world, config
+        if not writer.plan:
+            yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused with work left, without the lock, to a fenced writer, and for a conflict."""
+        del move
+        if writer.plan:
+            return "not all data files are written"
+        if config.locking and not writer.has_lock:
+            return "the writer does not hold the table lock"
+        if fenced(world, writer, config):
+            return "the heartbeat expired or the instant was rolled back"
+        reason = conflict_reason(world, writer, config)
+        return f"there is a conflict: {reason}" if reason else None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The snapshot is needed no more."""
+        del move, config
+        return world, writer._replace(phase=Phase.CHECKED, snapshot=())
+
+
+class UpdateMetadata(Rule):
+    """Under the lock the metadata table learns of the operation, before the operation is complete.
+
+    Enabled: the conflict check was passed.
+    Effect: the metadata table has an entry for the requested time; its readers ignore it until the instant is
+    complete.
+    Unchanged: the table's own files.
+    """
+
+    step = Step.UPDATE_METADATA
+    phases = frozenset({Phase.CHECKED})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Always."""
+        del world, writer, config
+        yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Never refused."""
+        del world, writer, move, config
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The metadata table knows."""
+        del move
+        if config.planted is not PlantedBug.SKIP_UPDATE_METADATA:
+            world = world._replace(metadata=with_item(world.metadata, writer.requested))
+        return world, writer._replace(phase=Phase.UPDATED)
+
+
+class CompleteInstant(Rule):
+    """The completed file appears: from here on every reader sees the operation whole.
+
+    Enabled: the metadata table knows; where writers lock, the lease has not run out (the put carries its deadline);
+    the clocks may give this completion time out, and it is later than the requested time.
+    Effect: the commit is there; the file groups' locks are given back.
+    Unchanged: the data files, the requested and the inflight file.
+    """
+
+    step = Step.COMPLETE_INSTANT
+    phases = frozenset({Phase.UPDATED})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """The next tick."""
+        early = config.planted is PlantedBug.EARLY_COMPLETION_TIME
+        yield Move(self.step, number, time=writer.requested if early else world.clock + 1)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused once the lease ran out, and for a time that the clocks cannot show."""
+        unfenced = config.planted is PlantedBug.NO_FENCING
+        if not unfenced and not locked(world, writer, _given(move.writer), config):
+            return "the lease of the table lock ran out"
+        if config.planted is PlantedBug.EARLY_COMPLETION_TIME:
+            return None
+        if move.time is None or move.time <= writer.requested or not later(world, move.time, config):
+            return f"the clock has already given out {world.clock}"
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The operation is complete."""
+        del config
+        time = _given(move.time)
+        commit = Commit(writer.requested, time, writer.written, writer.changes, writer.new_keys)
+        world = world._replace(
+            commits=with_item(world.commits, commit),
+            clock=ticked(world, time),
+            group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
+            ghost_live=not_live(world, writer.requested, _given(move.writer)),
+        )
+        over = IDLE._replace(
+            phase=Phase.COMPLETED,
+            has_lock=writer.has_lock,
+            beating=writer.beating,
+            requested=writer.requested,
+        )
+        return world, finished(over)
+
+
+class StopHeartbeat(Rule):
+    """The heartbeat's file is removed; the operation is over.
+
+    Enabled: the operation is completed or given up, the lock is given back, and the writer has a heartbeat.
+    Effect: the heartbeat file is gone; the writer is idle.
+    Unchanged: the timeline, the data files, the locks.
+    """
+
+    step = Step.STOP_HEARTBEAT
+    phases = frozenset({Phase.COMPLETED, Phase.ABORTED})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Once the lock is given back."""
+        del world, writer, config
+        yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused in the lock, and to a writer that has no heartbeat."""
+        del world, move, config
+        return "the writer still holds the table lock" if writer.has_lock or not writer.beating else None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """Nothing of the operation is left in the writer."""
+        del move, config
+        beats = tuple(beat for beat in world.heartbeats if beat.requested != writer.requested)
+        return world._replace(heartbeats=beats), IDLE
+
+
+def refuses_to_replace(config: Config) -> bool:
+    """Whether a put of a timeline file that exists is refused, and the refusal is taken for what it is."""
+    return config.put_if_absent and config.planted is not PlantedBug.ADOPT_COLLIDING_TIME
+
+
+def writer_snapshot(world: World, writer: Writer, config: Config) -> tuple[tuple[Time, Time], ...]:
+    """(requested, completion) of the commits that a writer that looks keys up now builds on."""
+    ahead = config.planted is PlantedBug.SNAPSHOT_AHEAD_OF_TIME
+    return tuple(
+        (commit.requested, commit.completion)
+        for commit in world.commits
+        if ahead or commit.requested < writer.requested
+    )
+
+
+def _known_keys(world: World, snapshot: tuple[tuple[Time, Time], ...]) -> dict[Key, Group]:
+    """The file group of each key in `snapshot`; of a key in several the first."""
+    slices = file_slices(world, {requested for requested, _ in snapshot})
+    return {key: file.group for file in reversed(slices.values()) for key, _ in file.rows}
+
+
+def _merged(
+    world: World, snapshot: tuple[tuple[Time, Time], ...], changes: Changes, homes: dict[Key, Group]
+) -> tuple[PlannedFile, ...]:
+    """The files that `changes` make of the slices of `snapshot`, one for each file group that is touched."""
+    slices = file_slices(world, {requested for requested, _ in snapshot})
+    planned = []
+    for group in sorted({homes[key] for key, _ in changes}):
+        base = slices.get(group)
+        table = dict(base.rows) if base else {}
+        apply_changes(table, tuple(change for change in changes if homes[change[0]] == group))
+        planned.append(PlannedFile(group, base.requested if base else None, tuple(sorted(table.items()))))
+    return tuple(planned)
+
+
+def _given(value: int | None) -> int:
+    """A parameter that the move must have."""
+    if value is None:
+        raise TypeError("the move lacks a parameter that its step needs")
+    return value

@@ -1,7 +1,7 @@
 """Comparing the rows of two readers: as multisets, with values in one form whoever returned them.
 
 Readers differ in what says nothing about the data: the order of rows and of map entries, large and small
-string types, the unit and zone object of a timestamp. `canonical_rows` removes these differences and no other.
+string types, the unit and zone of a timestamp. `canonical_rows` removes these differences and no other.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ META_COLUMNS = (
 def canonical_rows(table: pa.Table, columns: Iterable[str] | None = None) -> Counter[tuple[object, ...]]:
     """The rows of `table` as a multiset of tuples, in the order of `columns` (all by name where None)."""
     names = sorted(table.column_names) if columns is None else list(columns)
-    values = [
-        [_canonical(value, table.schema.field(n).type) for value in table[n].to_pylist()] for n in names
-    ]
+    values = [[_canonical(value, table.schema.field(n).type) for value in table[n].to_pylist()] for n in names]
     return Counter(zip(*values, strict=True)) if names else Counter()
 
 

@@ -30,9 +30,7 @@ def test_java_gives_the_recorded_rows_through_the_driver(java, golden, name, que
 
 
 def test_java_parses_the_timeline_that_the_case_records(java, golden):
-    recorded = [
-        (i["begin"], i["completion"], i["action"]) for i in golden_case("cow_nonpartitioned")["timeline"]
-    ]
+    recorded = [(i["begin"], i["completion"], i["action"]) for i in golden_case("cow_nonpartitioned")["timeline"]]
     timeline = java.timeline(golden("cow_nonpartitioned"))
     assert [(i["requested_time"], i["completion_time"], i["action"]) for i in timeline] == recorded
 
@@ -49,9 +47,7 @@ def test_an_upsert_through_the_driver_changes_the_row_that_java_reads(java, gold
 def test_validation_finds_a_file_that_the_metadata_table_does_not_know(java, golden):
     path = golden("cow_nonpartitioned")
     base_file = max(path.glob("*.parquet"))
-    stranger = base_file.with_name(
-        "00000000-0000-4000-8000-000000000000-0_0-1-1_" + base_file.name.split("_")[2]
-    )
+    stranger = base_file.with_name("00000000-0000-4000-8000-000000000000-0_0-1-1_" + base_file.name.split("_")[2])
     stranger.write_bytes(base_file.read_bytes())
     assert java.validate(path)["problems"]
 

@@ -77,23 +77,17 @@ class JavaHudi:
             self._process.stdout.close()
         self._folder.cleanup()
 
-    def read(
-        self, path: Path, *, as_of: str | None = None, options: Mapping[str, str] | None = None
-    ) -> pa.Table:
+    def read(self, path: Path, *, as_of: str | None = None, options: Mapping[str, str] | None = None) -> pa.Table:
         """The rows of a snapshot query, or of a time-travel query where `as_of` is given."""
         out = self._new_path("read")
         self._ask("read", path=str(path), out=str(out), as_of=as_of, options=dict(options or {}))
         return pq.read_table(out)
 
-    def write(
-        self, path: Path, operation: str, rows: pa.Table, *, options: Mapping[str, str] | None = None
-    ) -> str:
+    def write(self, path: Path, operation: str, rows: pa.Table, *, options: Mapping[str, str] | None = None) -> str:
         """Write `rows` by an operation such as ``upsert``; the requested time of the new commit."""
         source = self._new_path("rows").with_suffix(".parquet")
         pq.write_table(rows, source)
-        answer = self._ask(
-            "write", path=str(path), operation=operation, rows=str(source), options=dict(options or {})
-        )
+        answer = self._ask("write", path=str(path), operation=operation, rows=str(source), options=dict(options or {}))
         commits = [i for i in answer["timeline"] if i["action"] == "commit" and i["state"] == "COMPLETED"]
         return str(commits[-1]["requested_time"])
 

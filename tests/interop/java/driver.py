@@ -97,9 +97,7 @@ class Driver:
         self._jvm = spark.sparkContext._jvm
         self._num_names = 0
 
-    def read(
-        self, path: str, out: str, as_of: str | None = None, options: dict[str, str] | None = None
-    ) -> dict:
+    def read(self, path: str, out: str, as_of: str | None = None, options: dict[str, str] | None = None) -> dict:
         """Snapshot or time-travel query; rows go to the Parquet folder `out`."""
         frame = self._load(path, as_of, options or {})
         frame.coalesce(1).write.mode("overwrite").parquet(out)
@@ -146,15 +144,11 @@ class Driver:
         name = self._register(path)
         call = f"call validate_metadata_table_files(table => '{name}', verbose => true)"
         rows = [row.asDict() for row in self._spark.sql(call).collect()]
-        problems = [
-            f"file listing: {row}" for row in rows if not all(v for v in row.values() if v in (True, False))
-        ]
+        problems = [f"file listing: {row}" for row in rows if not all(v for v in row.values() if v in (True, False))]
         answers = []
         for enabled in ("true", "false"):
             frame = self._load(path, None, {"hoodie.metadata.enable": enabled})
-            answers.append(
-                sorted(json.dumps(r.asDict(True), default=str, sort_keys=True) for r in frame.collect())
-            )
+            answers.append(sorted(json.dumps(r.asDict(True), default=str, sort_keys=True) for r in frame.collect()))
         if answers[0] != answers[1]:
             problems.append(f"{len(answers[0])} rows with the metadata table, {len(answers[1])} without")
         return {"files_checked": len(rows), "rows": len(answers[0]), "problems": problems}
@@ -162,9 +156,7 @@ class Driver:
     def call(self, path: str, procedure: str, arguments: str = "") -> dict:
         """A Hudi SQL procedure on the table: ``call procedure(table => name, arguments)``."""
         comma = ", " if arguments else ""
-        rows = self._spark.sql(
-            f"call {procedure}(table => '{self._register(path)}'{comma}{arguments})"
-        ).collect()
+        rows = self._spark.sql(f"call {procedure}(table => '{self._register(path)}'{comma}{arguments})").collect()
         return {"rows": [json.loads(json.dumps(row.asDict(True), default=str)) for row in rows]}
 
     def _load(self, path: str, as_of: str | None, options: dict[str, str]) -> DataFrame:

@@ -1,0 +1,121 @@
+"""No path leaves the table, wherever it comes from: partition values, properties, payloads of the timeline."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import drawstring as ds
+from drawstring.codec import avro_container
+from drawstring.errors import FormatError, RecordKeyError
+from unit.impl.bad_input.conftest import SCHEMA, contents, refusal, rows
+
+ESCAPING = ["..", "../outside", "../../outside", "a/../../outside", "/etc", ".", "a//b", "a/./b", "a\0b", ".hoodie"]
+WITH_SLASHES = {"hoodie.datasource.write.hive_style_partitioning": "false"}
+
+
+@pytest.fixture
+def plain_table(tmp_path):
+    """A table whose partition folders are called as the values are, neither hive-style nor encoded."""
+    path = tmp_path / "table"
+    ds.Table.create(str(path), SCHEMA, record_key="id", partition_by=["region"], ordering="ts", options=WITH_SLASHES)
+    ds.Table.open(str(path)).insert(rows("a"))
+    return path
+
+
+@pytest.mark.parametrize("value", ESCAPING)
+@pytest.mark.parametrize("operation", ["bulk_insert", "insert", "upsert"])
+def test_a_partition_value_that_leaves_the_table_is_refused(plain_table, operation, value):
+    with refusal(plain_table.parent, RecordKeyError, "region", repr(value)):
+        getattr(ds.Table.open(str(plain_table)), operation)(rows("x", region=value))
+
+
+@pytest.mark.parametrize("value", ["../outside", "a/../../outside"])
+def test_a_hive_style_partition_value_cannot_leave_the_table_either(tmp_path, value):
+    options = {"hoodie.datasource.write.hive_style_partitioning": "true"}
+    table = ds.Table.create(
+        str(tmp_path / "table"), SCHEMA, record_key="id", partition_by=["region"], ordering="ts", options=options
+    )
+    with refusal(tmp_path, RecordKeyError, "region", repr(value)):
+        table.insert(rows("x", region=value))
+
+
+def test_an_encoded_partition_value_stays_below_the_table(tmp_path):
+    options = {**WITH_SLASHES, "hoodie.datasource.write.partitionpath.urlencode": "true"}
+    table = ds.Table.create(
+        str(tmp_path / "table"), SCHEMA, record_key="id", partition_by=["region"], ordering="ts", options=options
+    )
+    table.insert(rows("x", region="../outside"))
+    assert [p.name for p in tmp_path.iterdir()] == ["table"]
+    assert table.read(columns=["region"])["region"].to_pylist() == ["../outside"]
+
+
+@pytest.mark.parametrize("key", ["hoodie.timeline.path", "hoodie.timeline.history.path"])
+@pytest.mark.parametrize("value", ["../../elsewhere", "/etc", "timeline/../../..", "."])
+def test_a_timeline_folder_outside_of_the_table_is_refused(edit_properties, key, value):
+    path = edit_properties({key: value})
+    with refusal(path.parent, FormatError, key, value):
+        ds.Table.open(str(path)).read()
+
+
+def leave_pending_rollback(table: Path, victim: str) -> None:
+    """A rollback that another writer planned and did not do, whose plan names `victim`."""
+    timeline = table / ".hoodie" / "timeline"
+    failed, rollback = "20240101000000000", "20240101000000001"
+    (timeline / f"{failed}.commit.requested").touch()
+    (timeline / f"{failed}.inflight").touch()
+    plan = {
+        "instantToRollback": {"commitTime": failed, "action": "commit"},
+        "RollbackRequests": [
+            {
+                "partitionPath": "north",
+                "fileId": "",
+                "latestBaseInstant": "",
+                "filesToBeDeleted": [victim],
+                "logBlocksToBeDeleted": {},
+            }
+        ],
+        "version": 1,
+    }
+    content = avro_container.encode("HoodieRollbackPlan", plan, sync_marker=bytes(16))
+    (timeline / f"{rollback}.rollback.requested").write_bytes(content)
+
+
+@pytest.mark.parametrize("form", ["{outside}", "file://{outside}", "../outside.txt", "{table}/../outside.txt"])
+def test_a_rollback_plan_cannot_delete_what_lies_outside_of_the_table(table_path, form):
+    outside = table_path.parent / "outside.txt"
+    leave_pending_rollback(table_path, form.format(outside=outside, table=table_path))
+    with suppress(FormatError):
+        ds.Table.open(str(table_path)).upsert(rows("e", ts=3))
+    assert outside.read_text(encoding="utf-8") == "outside of the table"
+
+
+def test_a_rollback_plan_cannot_delete_files_of_other_instants(table_path):
+    kept = {k: v for k, v in contents(table_path).items() if k.endswith(".parquet")}
+    leave_pending_rollback(table_path, str(table_path / next(iter(kept))))
+    with suppress(FormatError):
+        ds.Table.open(str(table_path)).upsert(rows("e", ts=3))
+    after = contents(table_path)
+    assert {k: after.get(k) for k in kept} == kept
+
+
+def test_write_statistics_that_name_an_outside_file_are_not_followed(table_path):
+    timeline = table_path / ".hoodie" / "timeline"
+    newest = max(timeline.glob("*.commit"))
+    record = avro_container.decode(newest.read_bytes())
+    for stats in record["partitionToWriteStats"].values():
+        for stat in stats:
+            stat["path"] = "../outside.txt"
+    newest.write_bytes(avro_container.encode("HoodieCommitMetadata", record, sync_marker=bytes(16)))
+    before = contents(table_path.parent)
+    assert sorted(ds.Table.open(str(table_path)).read()["id"].to_pylist()) == ["a", "b", "c", "d"]
+    assert contents(table_path.parent) == before
+
+
+def test_deleting_by_a_partition_value_that_leaves_the_table_is_refused(plain_table):
+    keys = pa.table({"id": ["x"], "region": ["../outside"]})
+    with refusal(plain_table.parent, RecordKeyError, "region", "'../outside'"):
+        ds.Table.open(str(plain_table)).delete(keys)

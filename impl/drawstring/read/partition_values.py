@@ -1,0 +1,88 @@
+"""Partition columns take their values from the partition path.
+
+Source: Java ``HoodieSparkUtils``, ``HoodieHadoopFsRelationFactory``.
+
+Whose duty: say for each partition column of a file which one value its rows have, or that they are read from the
+file. It matters where a file's own values are null or differ from its path.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types as pat
+
+from drawstring.errors import CorruptFileError
+from drawstring.table_config import TableConfig
+from drawstring_spec.key_generators import KeyGenerator
+from drawstring_spec.partition_paths import DEFAULT_PARTITION, unescape
+
+_TIMESTAMP: Final = "TIMESTAMP"
+
+
+def fields_from_file(config: TableConfig) -> tuple[str, ...]:
+    """Return the partition columns whose values cannot be had from the path: formatted timestamps."""
+    if config.key_generator.base is KeyGenerator.TIMESTAMP:
+        return config.partition_fields
+    pairs = zip(config.partition_fields, config.partition_types, strict=False)
+    return tuple(field for field, kind in pairs if kind == _TIMESTAMP)
+
+
+def partition_values(config: TableConfig, schema: pa.Schema, partition_path: str) -> dict[str, pa.Scalar]:
+    """Return the value of each partition column that the path decides; other columns are read from the file.
+
+    Args:
+        config: of the table.
+        schema: the table's columns, for their types.
+        partition_path: relative to the base path.
+
+    Raises:
+        CorruptFileError: a folder's name is no value of its column.
+
+    """
+    fields = config.partition_fields
+    if not fields or not partition_path:
+        return {}
+    texts = _texts(fields, partition_path)
+    from_file = fields_from_file(config)
+    return {
+        field: _scalar(text, schema.field(field).type, field, partition_path)
+        for field, text in texts.items()
+        if field not in from_file and field in schema.names and _has_text_form(schema.field(field).type)
+    }
+
+
+def _texts(fields: tuple[str, ...], partition_path: str) -> dict[str, str | None]:
+    folders = partition_path.split("/")
+    if len(folders) == len(fields):
+        texts = [unescape(folder.partition("=")[2] if "=" in folder else folder) for folder in folders]
+        return {f: None if t == DEFAULT_PARTITION else t for f, t in zip(fields, texts, strict=True)}
+    if len(fields) == 1:
+        # One column and several folders: the whole path is the value, as it stands.
+        return {fields[0]: partition_path.removeprefix(f"{fields[0]}=")}
+    return {}
+
+
+def _has_text_form(kind: pa.DataType) -> bool:
+    return bool(
+        pat.is_string(kind)
+        or pat.is_boolean(kind)
+        or pat.is_integer(kind)
+        or pat.is_floating(kind)
+        or pat.is_decimal(kind)
+        or pat.is_date32(kind)
+    )
+
+
+def _scalar(text: str | None, kind: pa.DataType, field: str, partition_path: str) -> pa.Scalar:
+    if text is None:
+        return pa.scalar(None, kind)
+    try:
+        return pc.cast(pa.scalar(text), kind)
+    except pa.ArrowInvalid as error:
+        raise CorruptFileError(
+            f"The partition {partition_path!r} has {text!r} for the column {field!r}, which is no {kind}.",
+            way_out="The folder was not made by a writer of this table; move it away.",
+        ) from error

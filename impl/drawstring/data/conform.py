@@ -143,6 +143,9 @@ def _cast_values(array: pa.Array, target: pa.DataType, path: str, rules: _Rules)
             f"Column {path!r} has type {array.type}; the table's type {target} does not hold it without loss.",
             way_out=_type_way_out(array.type, target),
         )
+    if rules.may_promote and pat.is_float32(array.type) and target == pa.float64():
+        # As Java promotes: 0.1 stays 0.1, which the nearest double of the float's own value would not.
+        array = pc.cast(array, pa.string())
     try:
         return pc.cast(array, target, safe=True)
     except pa.ArrowInvalid as error:

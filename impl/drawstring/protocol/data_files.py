@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
-from drawstring_spec.properties import format_properties
-
 from drawstring.errors import (
     AlreadyExistsError,
     CorruptFileError,
@@ -25,6 +23,7 @@ from drawstring.timeline import transitions
 from drawstring.write_stats import FilePlan
 from drawstring_spec.layout import PARTITION_METADATA_FILE, TEMP_FOLDER
 from drawstring_spec.names import BaseFileName, LogFileName, MarkerName, MarkerType
+from drawstring_spec.properties import format_properties
 from drawstring_spec.steps import Step
 
 ATTEMPTS = 3
@@ -138,7 +137,11 @@ def marked_files(storage: Storage, requested_time: str) -> tuple[str, ...] | Non
 
 def _listed_markers(storage: Storage, status: FileStatus) -> Iterable[str]:
     if status.size > MAX_MARKER_FILE_BYTES:
-        raise CorruptFileError(f"The marker file {status.path} has {status.size} bytes.", rule="RB-010")
+        raise CorruptFileError(
+            f"The marker file {status.path} has {status.size} bytes.",
+            rule="RB-010",
+            way_out="Roll the write back with Java Hudi, or remove the file by hand; nothing was deleted.",
+        )
     text = bytes(storage.read(status.path)).decode("utf-8", errors="replace")
     return [line for line in text.splitlines() if line]
 
@@ -148,6 +151,8 @@ def _data_file(marker: str, requested_time: str) -> str:
     folder, _, name = marker.rpartition("/")
     try:
         data_file = MarkerName.parse(name).data_file_name
+        if folder and not {"", ".", ".."}.isdisjoint(folder.split("/")):
+            raise FormatError("it leads out of the table")
         if data_file_time(data_file) != requested_time:
             raise FormatError(f"it is not a file of {requested_time}")
     except FormatError as error:

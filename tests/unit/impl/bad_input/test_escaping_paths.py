@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import drawstring as ds
 from drawstring.codec import avro_container
-from drawstring.errors import FormatError, RecordKeyError
+from drawstring.errors import CorruptFileError, FormatError, RecordKeyError
 from unit.impl.bad_input.conftest import SCHEMA, contents, refusal, rows
 
 ESCAPING = ["..", "../outside", "../../outside", "a/../../outside", "/etc", ".", "a//b", "a/./b", "a\0b", ".hoodie"]
@@ -91,6 +92,23 @@ def test_a_rollback_plan_cannot_delete_what_lies_outside_of_the_table(table_path
     with suppress(FormatError):
         ds.Table.open(str(table_path)).upsert(rows("e", ts=3))
     assert outside.read_text(encoding="utf-8") == "outside of the table"
+
+
+def test_a_marker_list_cannot_delete_what_lies_outside_of_the_table(table_path):
+    """Java's timeline server keeps markers as lines of text, which may say anything."""
+    failed = "20240101000000000"
+    victim = f"{uuid.UUID(int=7)}-0_0-1-1_{failed}.parquet"
+    (table_path.parent / victim).write_text("outside of the table", encoding="utf-8")
+    timeline, markers = table_path / ".hoodie" / "timeline", table_path / ".hoodie" / ".temp" / failed
+    (timeline / f"{failed}.commit.requested").touch()
+    (timeline / f"{failed}.inflight").touch()
+    markers.mkdir(parents=True)
+    (markers / "MARKERS.type").write_text("TIMELINE_SERVER_BASED", encoding="utf-8")
+    (markers / "MARKERS0").write_text(f"../{victim}.marker.CREATE\n", encoding="utf-8")
+    with pytest.raises(CorruptFileError, match=victim) as caught:
+        ds.Table.open(str(table_path)).upsert(rows("e", ts=3))
+    assert caught.value.way_out
+    assert (table_path.parent / victim).exists()
 
 
 def test_a_rollback_plan_cannot_delete_files_of_other_instants(table_path):

@@ -137,7 +137,7 @@ class Instant:
         return type(self)(self.requested_time, action, to, completion_time)
 
     def __str__(self) -> str:
-        completion = f", completed {self.completion_time}" if self.completion_time else ""
+        completion = f" at {self.completion_time}" if self.completion_time else ""
         return f"{self.requested_time} {self.action} ({self.state.label}{completion})"
 
 

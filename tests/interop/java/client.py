@@ -40,12 +40,13 @@ class JavaHudi:
 
         Args:
             environment: from `environment.find_environment`.
-            log: file for what the JVM prints; thrown away where it is None.
+            log: file for what the JVM prints; a temporary one where it is None.
 
         """
         self._folder = tempfile.TemporaryDirectory(prefix="java_hudi_")
         self._num_files = 0
-        with (log or Path(os.devnull)).open("ab") as sink:
+        self._log = log or Path(self._folder.name) / "java.log"
+        with self._log.open("ab") as sink:
             self._process = subprocess.Popen(
                 [environment.python, DRIVER, environment.bundle],
                 stdin=subprocess.PIPE,
@@ -125,7 +126,8 @@ class JavaHudi:
     def _receive(self, verb: str) -> dict[str, Any]:
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         if not line:
-            raise JavaHudiError(verb, f"the process ended with status {self._process.wait()}", "")
+            last_lines = "\n".join(self._log.read_text(errors="replace").splitlines()[-20:])
+            raise JavaHudiError(verb, f"the process ended with status {self._process.wait()}", last_lines)
         answer: dict[str, Any] = json.loads(line)
         if not answer["ok"]:
             raise JavaHudiError(verb, answer["error"], answer["root"])

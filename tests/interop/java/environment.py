@@ -143,7 +143,10 @@ def _sha256(path: Path) -> str:
 
 def _run(command: list[str | Path], reason: str) -> None:
     """Run a command that needs the network; its failure means that we cannot have what it fetches."""
-    result = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    loopback = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    result = subprocess.run(
+        command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=loopback
+    )
     if result.returncode != 0:
         last_lines = "\n  ".join(result.stdout.strip().splitlines()[-5:])
         raise UnavailableError(f"{reason}:\n  {last_lines}")

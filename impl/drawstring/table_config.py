@@ -1,9 +1,8 @@
-"""The table's configuration: ``hoodie.properties`` as typed, checked values. Source: Java
-``HoodieTableConfig``.
+"""The table's configuration: ``hoodie.properties`` as typed, checked values.
 
-Whose duty: `load_table_config` refuses what is no table of version 8 that we understand; `create_table`
-makes a new table as a Java DataFrame writer would. Reading and changing the file itself is
-`drawstring.table_properties`'.
+Source: Java ``HoodieTableConfig``. Whose duty: `load_table_config` refuses what is no table of version 8 that we
+understand. Reading and changing the file itself is `drawstring.table_properties`', making a new table is
+`drawstring.table_creation`'s.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self, TypeVar
 
-from drawstring_spec.key_generators import KeyGenerator
-from drawstring_spec.merge_modes import MergeMode
-
 from drawstring.errors import FormatError, UnsupportedTableError
 from drawstring.ports import Storage
 from drawstring.table_properties import modify_properties, read_properties
+from drawstring_spec.key_generators import KeyGenerator
+from drawstring_spec.merge_modes import MergeMode
 
 __all__ = [
     "SUPPORTED_VERSION",
@@ -164,8 +162,7 @@ def _check_supported(values: Mapping[str, str]) -> None:
     version = values.get("hoodie.table.version", "")
     if version != str(SUPPORTED_VERSION):
         raise UnsupportedTableError(
-            f"The table has version {version or 'none'}; drawstring handles version {SUPPORTED_VERSION} "
-            "only.",
+            f"The table has version {version or 'none'}; drawstring handles version {SUPPORTED_VERSION} only.",
             way_out="Upgrade or downgrade it with Java Hudi 1.0 (procedures upgrade_table, downgrade_table).",
         )
     layout = values.get("hoodie.timeline.layout.version", _LAYOUT_VERSION)
@@ -185,9 +182,7 @@ def _check_supported(values: Mapping[str, str]) -> None:
 def _required(values: Mapping[str, str], key: str) -> str:
     value = values.get(key, "")
     if not value:
-        raise FormatError(
-            f"The table's properties have no {key!r}.", way_out="Restore hoodie.properties from a copy."
-        )
+        raise FormatError(f"The table's properties have no {key!r}.", way_out="Restore hoodie.properties from a copy.")
     return value
 
 

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from drawstring_spec.key_generators import KeyGenerator
-from drawstring_spec.merge_modes import PAYLOAD_CLASSES, STRATEGY_IDS, MergeMode
-from drawstring_spec.properties import format_properties
-
 from drawstring.errors import (
     AlreadyExistsError,
     InputError,
@@ -25,7 +21,10 @@ from drawstring.options import Options
 from drawstring.ports import Storage
 from drawstring.table_config import TableConfig, TableType, infer_key_generator
 from drawstring.table_properties import CHECKSUM, checksum, comments, table_exists
+from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.layout import CREATED_FOLDERS, PROPERTIES_FILE
+from drawstring_spec.merge_modes import PAYLOAD_CLASSES, STRATEGY_IDS, MergeMode
+from drawstring_spec.properties import format_properties
 
 _FOLDER_MAKER: Final = ".folder"
 _WRITABLE_GENERATORS: Final = (KeyGenerator.SIMPLE, KeyGenerator.COMPLEX, KeyGenerator.NON_PARTITION)
@@ -103,9 +102,7 @@ def _check_fields(record_key: Sequence[str], partition_by: Sequence[str]) -> Non
                     way_out="Rename the column.",
                 )
         if len(set(fields)) != len(fields):
-            raise InputError(
-                f"{what} names a field twice: {', '.join(fields)}.", way_out="Name each field once."
-            )
+            raise InputError(f"{what} names a field twice: {', '.join(fields)}.", way_out="Name each field once.")
 
 
 def _make_folders(storage: Storage) -> None:

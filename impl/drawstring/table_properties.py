@@ -11,11 +11,10 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from drawstring_spec.properties import format_properties, parse_properties, table_checksum
-
 from drawstring.errors import CorruptFileError, FormatError, NotFoundError, TableNotFoundError
 from drawstring.ports import Storage
 from drawstring_spec.layout import HOODIE_FOLDER, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
+from drawstring_spec.properties import format_properties, parse_properties, table_checksum
 
 CHECKSUM: Final = "hoodie.table.checksum"
 _READ_ATTEMPTS: Final = 3
@@ -69,8 +68,7 @@ def _read_valid(storage: Storage, path: str) -> dict[str, str]:
     expected = checksum(values)
     if values.get(CHECKSUM, expected) != expected:
         raise CorruptFileError(
-            f"{path!r} has the checksum {values[CHECKSUM]!r}, but its database and table name give "
-            f"{expected}.",
+            f"{path!r} has the checksum {values[CHECKSUM]!r}, but its database and table name give {expected}.",
             way_out=_restore_hint(path),
         )
     if not values:

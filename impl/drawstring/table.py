@@ -1,0 +1,304 @@
+"""The public face: a Hudi table that is created or opened, written and read.
+
+Whose duty: bring arguments into the forms that the layers below take, and refuse what does not fit before anything
+is touched. How rows are found, merged and written is the engine's; how a write becomes visible is the protocol's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from drawstring.context import TableContext
+from drawstring.engine import Engine
+from drawstring.engine.embedded import EmbeddedEngine
+from drawstring.errors import EngineError
+from drawstring.events import Listener, ignore
+from drawstring.files import FileSlice, Snapshot
+from drawstring.options import Options
+from drawstring.ports import Ports
+from drawstring.protocol.write import WriteResult, run_write
+from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.schema import table_schema
+from drawstring.read.view import load_snapshot
+from drawstring.runtime import production_ports
+from drawstring.table_arguments import check_options_fit, creation_arguments, field_names, parse_table_type
+from drawstring.table_config import TableConfig, load_table_config
+from drawstring.table_creation import create_table
+from drawstring.table_properties import read_properties
+from drawstring.timeline.load import load_timeline
+from drawstring.timeline.timeline import Timeline
+from drawstring.writable import check_writable
+from drawstring.write_stats import Operation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+class Table:
+    """A handle on one Hudi table. Made by `Table.create` and `Table.open`.
+
+    A handle keeps no state of the table: each operation sees the table as it is then. It may be used from several
+    threads, as far as its engine may; two writes at once need optimistic concurrency control, like two processes.
+    """
+
+    def __init__(self, context: TableContext, engine: Engine) -> None:
+        self._context = context
+        self._engine = engine
+
+    @classmethod
+    def create(
+        cls,
+        uri: str,
+        schema: pa.Schema,
+        *,
+        record_key: str | Sequence[str],
+        partition_by: str | Sequence[str] = (),
+        ordering: str | None = None,
+        type: str = "COPY_ON_WRITE",  # noqa: A002 -- Hudi's own word
+        engine: Engine | None = None,
+        options: Mapping[str, object] | None = None,
+        ports: Ports | None = None,
+        emit: Listener = ignore,
+    ) -> Self:
+        """Make a new, empty table.
+
+        Args:
+            uri: a local path, or the URI of a folder in an object store (``s3://``, ``gs://``, ``az://``).
+            schema: the table's columns, an Arrow schema or anything that exports one (``__arrow_c_schema__``).
+            record_key: the column or columns that identify a row.
+            partition_by: partition columns, outermost first.
+            ordering: the column that decides which of two rows with one key stays: the greater one. Without it the
+                later write wins.
+            type: ``COPY_ON_WRITE``; merge-on-read tables cannot be made yet.
+            engine: what does the work; None for an `EmbeddedEngine`.
+            options: see docs/reference/options.md.
+            ports: the outside world; None for the real one.
+            emit: hears each step of the protocol.
+
+        Raises:
+            TableExistsError: the location holds a table; it is left as it was.
+            OptionError: an option is unknown, not honoured or does not fit.
+            SchemaError: a column has a type or a name that Hudi does not have.
+            InputError: a field that is named is not in the schema.
+            UnsupportedTableError: a table of this type cannot be made.
+
+        """
+        parsed = Options.parse(options)
+        table_type = parse_table_type(type)
+        keys, partitions = field_names(record_key, "record_key"), field_names(partition_by, "partition_by")
+        ports = ports or production_ports(uri, parsed, emit=emit)
+        arguments = creation_arguments(ports.storage.uri, schema, keys, partitions, ordering, parsed)
+        config = create_table(
+            ports.storage,
+            name=arguments.name,
+            record_key=arguments.record_key,
+            partition_by=arguments.partition_by,
+            ordering=ordering,
+            create_schema=arguments.avro_json,
+            options=parsed,
+            now_ms=ports.clock.wall_ms(),
+            table_type=table_type,
+        )
+        return cls(TableContext(ports, config, parsed, emit), engine or EmbeddedEngine())
+
+    @classmethod
+    def open(
+        cls,
+        uri: str,
+        *,
+        engine: Engine | None = None,
+        options: Mapping[str, object] | None = None,
+        ports: Ports | None = None,
+        emit: Listener = ignore,
+    ) -> Self:
+        """Open a table.
+
+        Args:
+            uri: as in `create`.
+            engine: what does the work; None for an `EmbeddedEngine`.
+            options: see docs/reference/options.md.
+            ports: the outside world; None for the real one.
+            emit: hears each step of the protocol.
+
+        Raises:
+            TableNotFoundError: the location holds no table.
+            UnsupportedTableError: the table has a version or a feature that drawstring does not handle.
+            CorruptFileError: its properties cannot be read.
+            OptionError: an option is unknown, not honoured, or contradicts the table.
+
+        """
+        parsed = Options.parse(options)
+        ports = ports or production_ports(uri, parsed, emit=emit)
+        config = load_table_config(ports.storage)
+        check_options_fit(config, parsed)
+        return cls(TableContext(ports, config, parsed, emit), engine or EmbeddedEngine())
+
+    def __repr__(self) -> str:
+        return f"Table({self.uri!r})"
+
+    @property
+    def uri(self) -> str:
+        """The table's location."""
+        return self._context.ports.storage.uri
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's configuration as of the last operation of this handle."""
+        return self._context.config
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The table's properties as they stand now, raw."""
+        return read_properties(self._context.ports.storage)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's own columns as of now, without meta columns. Raises `SchemaError` where it has none."""
+        return table_schema(self._refreshed())
+
+    def timeline(self) -> Timeline:
+        """Load the active timeline."""
+        context = self._refreshed()
+        return load_timeline(context.ports.storage, context.config)
+
+    def file_slices(self, as_of: str | None = None) -> tuple[FileSlice, ...]:
+        """Choose the file slices of a snapshot, sorted by file group; `as_of` as in `read`."""
+        return load_snapshot(self._refreshed(), as_of=as_of).slices
+
+    def bulk_insert(self, data: Any) -> WriteResult:
+        """Write rows into new file groups, without looking their keys up. Arguments and errors as `upsert`."""
+        return self._write(Operation.BULK_INSERT, data)
+
+    def insert(self, data: Any) -> WriteResult:
+        """Write rows with new keys; the option ``hoodie.datasource.insert.dup.policy`` says what old keys do.
+
+        Arguments and errors as `upsert`; besides:
+
+        Raises:
+            DuplicateKeyError: the table holds a key already, and the policy is ``fail``.
+
+        """
+        return self._write(Operation.INSERT, data)
+
+    def upsert(self, data: Any) -> WriteResult:
+        """Write rows: those with a key that the table holds replace its row, the others are added.
+
+        Args:
+            data: anything that exports an Arrow stream (``__arrow_c_stream__``: pyarrow, polars, DuckDB), a pandas
+                DataFrame, or, with a `SparkEngine`, a Spark DataFrame.
+
+        Returns:
+            The times of the write, and how many rows it touched.
+
+        Raises:
+            InputError: the data does not fit the table; nothing was written.
+            UnsupportedTableError: the table cannot be written rightly; it is left as it was.
+            ConcurrencyError: another writer stood in the way; nothing is visible, and it can be tried again.
+
+        """
+        return self._write(Operation.UPSERT, data)
+
+    def delete(self, keys: Any) -> WriteResult:
+        """Remove rows by their keys.
+
+        Args:
+            keys: as `data` of `upsert`; it needs the record key and partition columns, others are ignored. Keys that
+                the table does not hold are passed over.
+
+        Errors are those of `upsert`.
+        """
+        context = self._writable()
+        return self._run(context, self._engine.prepare_delete(context, keys))
+
+    def _write(self, operation: Operation, data: Any) -> WriteResult:
+        context = self._writable()
+        return self._run(context, self._engine.prepare_write(context, operation, data))
+
+    def _run(self, context: TableContext, body: Any) -> WriteResult:
+        result = run_write(context, body, load_snapshot=_writer_snapshot)
+        self._refreshed()
+        return result
+
+    def read(
+        self,
+        *,
+        as_of: str | None = None,
+        columns: Sequence[str] | None = None,
+        filter: Any = None,  # noqa: A002 -- the word of pyarrow and pandas
+        read_optimized: bool = False,
+        meta_columns: bool = True,
+    ) -> pa.Table:
+        """Read a snapshot.
+
+        Args:
+            as_of: see the table as it was at this requested time: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or
+                ``yyyy-MM-dd``, in the time zone of the table's timeline. None for the newest.
+            columns: names that are wanted, in the order wanted; None for all.
+            filter: rows that are wanted: a `pyarrow.compute.Expression` or a list of conditions, as in
+                ``pyarrow.parquet.read_table``. It may use columns that are not in `columns`.
+            read_optimized: read base files only. On a copy-on-write table that is all there is.
+            meta_columns: with the ``_hoodie_`` columns in front, unless `columns` says what is wanted.
+
+        Raises:
+            InputError: a column, the filter or `as_of` does not fit the table (`as_of`: `TimeTravelError`).
+            SchemaError: the table has no columns yet.
+            UnsupportedTableError: rows lie in log files, and `read_optimized` is false.
+            CorruptFileError: a file of the table is damaged.
+
+        """
+        context = self._refreshed()
+        snapshot = load_snapshot(context, as_of=as_of, read_optimized=read_optimized)
+        return read_snapshot(context, snapshot, columns=columns, filter=filter, meta_columns=meta_columns)
+
+    def to_pandas(self, **query: Any) -> pd.DataFrame:
+        """Read a snapshot into pandas; arguments and errors as `read`."""
+        return self.read(**query).to_pandas()
+
+    def to_polars(self, **query: Any) -> pl.DataFrame:
+        """Read a snapshot into polars; arguments and errors as `read`."""
+        try:
+            import polars as pl  # noqa: PLC0415 -- an optional package
+        except ImportError as error:
+            raise EngineError("polars is not installed.", way_out="pip install polars") from error
+        frame = pl.from_arrow(self.read(**query))
+        if not isinstance(frame, pl.DataFrame):
+            raise EngineError("polars made no DataFrame of the table's rows.")
+        return frame
+
+    def to_spark(self, spark: Any, **query: Any) -> Any:
+        """Read a snapshot into a Spark DataFrame: base files are scanned by Spark's own Parquet reader.
+
+        Args:
+            spark: the session.
+            query: arguments as `read`.
+
+        Raises as `read`, and `EngineError` where Spark cannot run here.
+
+        """
+        from drawstring.spark import to_spark  # noqa: PLC0415 -- pyspark is an extra
+
+        return to_spark(self._refreshed(), spark, **query)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the newest snapshot, so that the handle itself can be given where a table is taken."""
+        return self.read().__arrow_c_stream__(requested_schema)
+
+    def _refreshed(self) -> TableContext:
+        """Return the context with the table's properties as they stand now."""
+        config = load_table_config(self._context.ports.storage)
+        self._context = dataclasses.replace(self._context, config=config)
+        return self._context
+
+    def _writable(self) -> TableContext:
+        context = self._refreshed()
+        check_writable(context.config)
+        return context
+
+
+def _writer_snapshot(context: TableContext, timeline: Timeline) -> Snapshot:
+    return load_snapshot(context, timeline=timeline)

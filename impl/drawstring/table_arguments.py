@@ -1,0 +1,154 @@
+"""Arguments of the public face, brought into one form and checked against each other.
+
+Whose duty: everything here is refused before a location is touched, or left exactly as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from drawstring.data.schema import arrow_to_avro, record_name
+from drawstring.errors import InputError, OptionError, SchemaError
+from drawstring.options import Options
+from drawstring.table_config import TableConfig, TableType
+from drawstring_spec.meta_fields import META_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class CreationArguments:
+    """What a new table is made from.
+
+    Attributes:
+        name: of the table.
+        record_key: fields of the record key.
+        partition_by: partition columns.
+        avro_json: the schema, without meta fields.
+
+    """
+
+    name: str
+    record_key: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    avro_json: str
+
+
+def parse_table_type(text: str) -> TableType:
+    """Return a table type by its name. Raises `InputError`."""
+    try:
+        return TableType(str(text).upper())
+    except ValueError:
+        raise InputError(f"There is no table type {text!r}.", way_out=f"There are: {', '.join(TableType)}.") from None
+
+
+def field_names(fields: str | Sequence[str], argument: str) -> tuple[str, ...]:
+    """Return one name or several as a tuple. Raises `InputError`."""
+    names = (fields,) if isinstance(fields, str) else tuple(fields)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"{argument} is {fields!r}.", way_out="It must be a column's name or a list of names.")
+    return names
+
+
+def creation_arguments(
+    uri: str,
+    schema: Any,
+    record_key: tuple[str, ...],
+    partition_by: tuple[str, ...],
+    ordering: str | None,
+    options: Options,
+) -> CreationArguments:
+    """Check the arguments of a new table.
+
+    Raises:
+        SchemaError: the schema is none, or has a column that Hudi cannot hold.
+        InputError: a field is not in the schema.
+        OptionError: an option contradicts an argument.
+
+    """
+    columns = _arrow_schema(schema)
+    reserved = [name for name in columns.names if name in META_FIELDS]
+    if reserved:
+        raise SchemaError(
+            f"Column {reserved[0]!r} has the name of a meta column, which every row gets.", way_out="Leave it out."
+        )
+    wanted = (("record_key", record_key), ("partition_by", partition_by), ("ordering", (ordering,) if ordering else ()))
+    for argument, names in wanted:
+        for name in names:
+            if name not in columns.names:
+                raise InputError(
+                    f"{argument} names {name!r}, which is no column of the schema.",
+                    way_out=f"Its columns are: {', '.join(columns.names)}.",
+                )
+    _check_same(options, ",".join(record_key), ",".join(partition_by), ordering)
+    name = options["hoodie.table.name"] or _last_segment(uri)
+    avro_name, namespace = record_name(name)
+    avro = arrow_to_avro(columns, name=avro_name, namespace=namespace)
+    return CreationArguments(name, record_key, partition_by, json.dumps(avro, separators=(",", ":")))
+
+
+def _arrow_schema(schema: Any) -> pa.Schema:
+    try:
+        return schema if isinstance(schema, pa.Schema) else pa.schema(schema)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise SchemaError(
+            f"The schema is a {type(schema).__name__}, which cannot be taken as an Arrow schema: {error}",
+            way_out="Pass a pyarrow.Schema, or anything that exports one.",
+        ) from error
+
+
+def _last_segment(uri: str) -> str:
+    path = urllib.parse.urlsplit(uri).path if "://" in uri else uri
+    segment = urllib.parse.unquote(path).rstrip("/").rpartition("/")[2]
+    if not segment or segment in {".", ".."}:
+        raise InputError(
+            f"The table's name cannot be taken from its location {uri!r}.",
+            way_out="Give it as the option hoodie.table.name.",
+        )
+    return segment
+
+
+def check_options_fit(config: TableConfig, options: Options) -> None:
+    """Refuse options that say something else about a table than its properties. Raises `OptionError`."""
+    facts = {
+        "hoodie.table.name": config.name,
+        "hoodie.database.name": config.database,
+        "hoodie.datasource.write.hive_style_partitioning": config.hive_style,
+        "hoodie.datasource.write.partitionpath.urlencode": config.url_encode,
+        "hoodie.write.record.merge.mode": config.merge_mode.value,
+        "hoodie.datasource.write.keygenerator.type": config.key_generator.base.value,
+        "hoodie.datasource.write.table.type": config.table_type.value,
+        "hoodie.populate.meta.fields": config.populate_meta_fields,
+        "hoodie.datasource.write.drop.partition.columns": config.drop_partition_columns,
+        "hoodie.table.cdc.enabled": config.cdc_enabled,
+        "hoodie.table.base.file.format": config.base_file_format,
+        "hoodie.table.timeline.timezone": config.timeline_zone,
+    }
+    for key, fact in facts.items():
+        if key in options.given and options[key] != fact:
+            raise OptionError(
+                f"Option {key!r} is {options[key]!r}, but the table {config.name!r} has {fact!r}.",
+                way_out="Leave it out: it is decided when a table is created.",
+            )
+    _check_same(options, ",".join(config.record_key_fields), ",".join(config.partition_fields), config.ordering_field)
+
+
+def _check_same(options: Options, record_key: str, partition_by: str, ordering: str | None) -> None:
+    facts = {
+        "hoodie.datasource.write.recordkey.field": record_key,
+        "hoodie.datasource.write.partitionpath.field": partition_by,
+        "hoodie.datasource.write.precombine.field": ordering or "",
+    }
+    for key, fact in facts.items():
+        if key in options.given and _without_blanks(options[key]) != fact:
+            raise OptionError(
+                f"Option {key!r} is {options[key]!r}, but the table has {fact!r}.", way_out="Leave it out."
+            )
+
+
+def _without_blanks(fields: str) -> str:
+    return ",".join(part.strip() for part in fields.split(","))

@@ -308,14 +308,14 @@ class ArchivedTimelineFileName:
         _require(_DIGITS, self.min_requested_time, "requested time", "TL-001")
         _require(_DIGITS, self.max_requested_time, "requested time", "TL-001")
         if not 0 <= self.level <= 9:
-            _refuse("level of an archived file", str(self.level), "TL-021")
+            _refuse("level of an archived file", str(self.level), "TL-040")
 
     @classmethod
     def parse(cls, name: str) -> Self:
         """Read a name. Raises `FormatError`."""
         if matched := _ARCHIVED_NAME.fullmatch(name):
             return cls(matched[1], matched[2], int(matched[3]))
-        _refuse("file of the archived timeline", name, "TL-021")
+        _refuse("file of the archived timeline", name, "TL-040")
 
     def format(self) -> str:
         """Write the name."""
@@ -334,14 +334,14 @@ class ManifestFileName:
     version: int
 
     def __post_init__(self) -> None:
-        _require_number(self.version, "version of a manifest", "TL-022", least=1)
+        _require_number(self.version, "version of a manifest", "TL-041", least=1)
 
     @classmethod
     def parse(cls, name: str) -> Self:
         """Read a name. Raises `FormatError`."""
         if matched := _MANIFEST_NAME.fullmatch(name):
             return cls(int(matched[1]))
-        _refuse("manifest", name, "TL-022")
+        _refuse("manifest", name, "TL-041")
 
     def format(self) -> str:
         """Write the name."""

@@ -68,7 +68,7 @@ def decode(content: bytes | memoryview, *, path: str) -> dict[str, Any]:
         if reader.codec != "null":
             raise CorruptFileError(
                 f"{path} is compressed with {reader.codec!r}; timeline files are not compressed",
-                rule="TL-010",
+                rule="TL-030",
             )
         _refuse_unbounded_arrays(reader.writer_schema, path)
         records = [record for _, record in zip(range(2), reader, strict=False)]
@@ -77,11 +77,11 @@ def decode(content: bytes | memoryview, *, path: str) -> dict[str, Any]:
     except Exception as error:
         raise CorruptFileError(
             f"{path} is not a readable Avro container: {error}",
-            rule="TL-010",
+            rule="TL-030",
             way_out="The file is truncated or damaged; restore it from a copy, or roll its instant back.",
         ) from error
     if len(records) != 1 or not isinstance(records[0], dict):
-        raise CorruptFileError(f"{path} holds {len(records)} records where one is expected", rule="TL-010")
+        raise CorruptFileError(f"{path} holds {len(records)} records where one is expected", rule="TL-030")
     return records[0]
 
 
@@ -95,7 +95,7 @@ def _refuse_unbounded_arrays(schema: Any, path: str) -> None:
         elif isinstance(node, dict):
             items = node.get("items", node.get("values"))
             if items is not None and _may_be_empty(items):
-                raise CorruptFileError(f"{path} has a schema with an array of empty items", rule="TL-010")
+                raise CorruptFileError(f"{path} has a schema with an array of empty items", rule="TL-030")
             pending.extend(v for k, v in node.items() if k in ("items", "values", "fields", "type"))
 
 

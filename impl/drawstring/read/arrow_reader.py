@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from drawstring.context import TableContext
+from drawstring.data.base_file_reader import open_base_file
 from drawstring.data.conform import widen
-from drawstring.errors import CorruptFileError, InputError
+from drawstring.errors import InputError
 from drawstring.files import BaseFile, Snapshot
 from drawstring.ports import TaskContext
 from drawstring.read.partition_values import fields_from_file, partition_values
@@ -162,18 +163,20 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
         NotFoundError: there is no such file.
 
     """
-    content = task.storage.read(query.file.path)
     from_file = [field for field in query.columns if field.name not in query.constants]
     names = [field.name for field in from_file]
     if query.current is not None and query.written is not None:
         names = list(file_names(query.current, query.written, names).values())
-    table, num_rows = _decode(content, names, query.file.path)
+    file = open_base_file(task.storage, query.file.path, query.file.size)
+    table = file.read(names, dictionary_columns=_REPEATING)
     if query.current is not None and query.written is not None:
         table = by_current_names(table, query.current, query.written)
     # A table without columns forgets how many rows it has: those of the file are counted, not the table's.
-    rows = _widen(table, from_file, num_rows, query.file.path)
+    rows = _widen(table, from_file, file.num_rows, query.file.path)
     arrays = [
-        pa.repeat(query.constants[field.name], num_rows) if field.name in query.constants else rows.column(field.name)
+        pa.repeat(query.constants[field.name], file.num_rows)
+        if field.name in query.constants
+        else rows.column(field.name)
         for field in query.columns
     ]
     return pa.table(arrays, schema=query.columns)
@@ -183,17 +186,3 @@ def _widen(table: pa.Table, fields: Sequence[pa.Field], num_rows: int, path: str
     if table.num_columns == 0:
         return pa.table([pa.nulls(num_rows, f.type) for f in fields], schema=pa.schema(fields))
     return widen(table, pa.schema(fields), path=path)
-
-
-def _decode(content: memoryview, names: Sequence[str], path: str) -> tuple[pa.Table, int]:
-    """Return the columns of `names` that a file has, and its number of rows."""
-    dictionaries = [name for name in _REPEATING if name in names]
-    try:
-        with pq.ParquetFile(pa.BufferReader(pa.py_buffer(content)), read_dictionary=dictionaries) as file:
-            present = set(file.schema_arrow.names)
-            return file.read(columns=[n for n in names if n in present]), file.metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise CorruptFileError(
-            f"The base file {path!r} cannot be read as Parquet: {error}",
-            way_out="It is damaged; read the table as of an earlier time, and restore the file from a copy.",
-        ) from error

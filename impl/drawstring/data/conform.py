@@ -60,7 +60,7 @@ def widen(table: pa.Table, schema: pa.Schema, *, path: str) -> pa.Table:
 
     Args:
         table: as read from the file.
-        schema: what is wanted; columns that the file does not have are null.
+        schema: what is wanted; nullable columns that the file does not have are null.
         path: of the file, for the message.
 
     Raises:
@@ -70,22 +70,25 @@ def widen(table: pa.Table, schema: pa.Schema, *, path: str) -> pa.Table:
     if table.schema.equals(schema):
         return table
     names = set(table.column_names)
-    columns: list[pa.ChunkedArray] = []
-    fields: list[pa.Field] = []
     try:
-        for field in schema:
-            if field.name in names:
-                columns.append(_column(table.column(field.name), field, field.name, _EVOLVED))
-                fields.append(field)
-            else:
-                columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
-                fields.append(field.with_nullable(True))
+        columns = [
+            _column(table.column(field.name), field, field.name, _EVOLVED)
+            if field.name in names
+            else _missing(field, table.num_rows)
+            for field in schema
+        ]
     except SchemaError as error:
         raise CorruptFileError(
             f"The file {path} does not fit the table's schema: {error.message}",
             way_out="The schema was changed in a way that the table's own files do not allow.",
         ) from error
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _missing(field: pa.Field, count: int) -> pa.ChunkedArray:
+    if count and not field.nullable:
+        raise SchemaError(f"Column {field.name!r} is missing, and the table's column has no nulls.")
+    return pa.chunked_array([pa.nulls(count, field.type)])
 
 
 def _check_names(have: Sequence[str], want: Sequence[str], prefix: str) -> None:
@@ -111,7 +114,7 @@ def _column(column: pa.ChunkedArray, field: pa.Field, path: str, rules: _Rules) 
     if column.type != field.type:
         chunks = [_cast(chunk, field.type, path, rules) for chunk in column.chunks]
         column = pa.chunked_array(chunks, field.type)
-    if not field.nullable and not rules.may_miss and column.null_count:
+    if not field.nullable and column.null_count:
         raise SchemaError(
             f"Column {path!r} has {column.null_count} nulls, and the table's column has none.",
             way_out="Fill them or leave those rows out.",

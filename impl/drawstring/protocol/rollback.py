@@ -67,23 +67,28 @@ def _finish_pending_rollbacks(context: TableContext, section: CriticalSection, t
     """Repeat rollbacks whose writer died: under the lock nobody else can be at work on them."""
     done = []
     for pending in timeline.pending(Action.ROLLBACK):
-        requested = Instant(pending.requested_time, Action.ROLLBACK, State.REQUESTED)
-        plan = read_payload(context.ports.storage, context.config, requested) or {}
-        info = plan.get("instantToRollback") or {}
-        try:
-            target = Instant(str(info["commitTime"]), Action(info["action"]), State.INFLIGHT)
-        except (KeyError, ValueError) as error:
-            raise FormatError(
-                f"The plan of the pending rollback {pending.requested_time} names no instant to roll back.",
-                rule="RB-002",
-                way_out="Remove the pending rollback's files from the timeline by hand.",
-            ) from error
+        target = _target_of(context, pending)
         if any(i.requested_time == target.requested_time for i in timeline.completed_writes):
             # Its target completed after all, or Java rolls a completed write back: not ours to repeat.
             continue
         _execute(context, section, target, _files_of(context, target), pending)
         done.append(target.requested_time)
     return done
+
+
+def _target_of(context: TableContext, pending: Instant) -> Instant:
+    """Return the instant that a pending rollback rolls back, as its plan says."""
+    requested = Instant(pending.requested_time, Action.ROLLBACK, State.REQUESTED)
+    plan = read_payload(context.ports.storage, context.config, requested) or {}
+    info = plan.get("instantToRollback") or {}
+    try:
+        return Instant(str(info["commitTime"]), Action(info["action"]), State.INFLIGHT)
+    except (KeyError, ValueError) as error:
+        raise FormatError(
+            f"The plan of the pending rollback {pending.requested_time} names no instant to roll back.",
+            rule="RB-002",
+            way_out="Remove the pending rollback's files from the timeline by hand.",
+        ) from error
 
 
 def rollback(context: TableContext, section: CriticalSection, target: Instant) -> None:
@@ -99,8 +104,13 @@ def rollback(context: TableContext, section: CriticalSection, target: Instant) -
 
     """
     timeline = load_timeline(context.ports.storage, context.config)
-    requested_time = next_time(context, timeline)
     files = _files_of(context, target)
+    for pending in timeline.pending(Action.ROLLBACK):
+        if _target_of(context, pending).requested_time == target.requested_time:
+            # An earlier try was interrupted (a lock that was lost, say): a second plan would leave the first pending.
+            _execute(context, section, target, files, pending)
+            return
+    requested_time = next_time(context, timeline)
     plan = avro_container.encode(
         "HoodieRollbackPlan",
         {

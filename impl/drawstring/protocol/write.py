@@ -160,7 +160,9 @@ def _refuse_pending_restore(timeline: Timeline) -> None:
 def _write(pending: _Pending, load_snapshot: LoadSnapshot) -> tuple[Sequence[WriteStat], Timeline]:
     """Fix the snapshot, look keys up in it, and write the data files."""
     context = pending.context
-    timeline = load_timeline(context.ports.storage, context.config)
+    # A write that was requested later and is complete already is none of the snapshot: a reader as of this write's
+    # time does not see it either, so building on it would store its rows twice, or hide this write behind it.
+    timeline = load_timeline(context.ports.storage, context.config).up_to(pending.instant.requested_time)
     workload = pending.body.lookup_keys(load_snapshot(context, timeline))
     pending.emit(Step.LOOKUP_KEYS)
     payload = avro_container.encode(

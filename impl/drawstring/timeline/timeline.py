@@ -85,6 +85,10 @@ class Timeline:
             return True
         return self.start is not None and requested_time < self.start
 
+    def up_to(self, requested_time: str) -> Timeline:
+        """What is left without the instants that were requested later."""
+        return Timeline(tuple(i for i in self.instants if i.requested_time <= requested_time))
+
     def latest_time(self) -> str | None:
         """The greatest time that stands on the timeline, requested or completion, of any action."""
         times = [i.requested_time for i in self.instants]

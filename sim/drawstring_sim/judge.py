@@ -1,7 +1,7 @@
 """The judge of histories: one checker per property, each over raw bytes and what writers were told.
 
-Whose duty: to say whether what happened may happen, never to repair. Each checker raises `VerdictError` with both sides of
-the contradiction.
+Whose duty: to say whether what happened may happen, never to repair. Each checker raises `VerdictError` with both
+sides of the contradiction.
 """
 
 from __future__ import annotations

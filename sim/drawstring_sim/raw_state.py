@@ -154,10 +154,8 @@ def read_raw_state(contents: Mapping[str, bytes]) -> RawState:
             requested_time, _, marker = path[len(TEMP_FOLDER) + 1 :].partition("/")
             markers.setdefault(requested_time, set()).add(_marked(marker))
         elif not path.startswith(f"{HOODIE_FOLDER}/") and name.endswith(".parquet"):
-            parsed = BaseFileName.parse(name)
-            token = str(parsed.write_token)
-            files.append(DataFile(folder, parsed.file_id, parsed.requested_time, token, path))
-            rows[path] = _rows(path, content)
+            file, rows[path] = parse_data_file(path, content)
+            files.append(file)
     return RawState(
         instants=frozenset(instants),
         data_files=tuple(sorted(files)),
@@ -167,6 +165,24 @@ def read_raw_state(contents: Mapping[str, bytes]) -> RawState:
         heartbeats=frozenset(heartbeats),
         markers={time: frozenset(names) for time, names in sorted(markers.items())},
     )
+
+
+def parse_data_file(path: str, content: bytes | None) -> tuple[DataFile, Rows]:
+    """Parse a data file's path, and its rows where its bytes are given.
+
+    Raises:
+        RawStateError: the bytes are no Parquet file, or hold a key twice.
+
+    """
+    folder, _, name = path.rpartition("/")
+    parsed = BaseFileName.parse(name)
+    file = DataFile(folder, parsed.file_id, parsed.requested_time, parsed.write_token, path)
+    return file, _rows(path, content) if content is not None else {}
+
+
+def read_payload(path: str, content: bytes) -> Mapping[str, Any]:
+    """Record of a timeline file. Raises `RawStateError`."""
+    return _payload(path, content)
 
 
 def _marked(marker: str) -> str:

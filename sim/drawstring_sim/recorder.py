@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from drawstring.events import Event
+from drawstring_sim.operations import Content, Operation
 from drawstring_spec.layout import TIMELINE_FOLDER
 
 
@@ -58,7 +59,42 @@ class Died:
     at_ms: int
 
 
-Entry = Change | Look | Said | Died
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A writer began an operation."""
+
+    writer: str
+    operation: Operation
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A writer's operation ended, well or badly, but not by a crash."""
+
+    writer: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reader got an answer.
+
+    Attributes:
+        reader: its name.
+        as_of: requested time that it asked for; None for the newest.
+        content: what it was told.
+        at_ms: simulated time.
+
+    """
+
+    reader: str
+    as_of: str | None
+    content: Content
+    at_ms: int
+
+
+Entry = Change | Look | Said | Died | Began | Ended | Answered
 
 
 @dataclass(slots=True)
@@ -86,6 +122,18 @@ class Recorder:
     def said(self, writer: str, event: Event, at_ms: int) -> None:
         """Record an event."""
         self.entries.append(Said(writer, event, at_ms))
+
+    def began(self, writer: str, operation: Operation, at_ms: int) -> None:
+        """Record the beginning of an operation."""
+        self.entries.append(Began(writer, operation, at_ms))
+
+    def ended(self, writer: str, at_ms: int) -> None:
+        """Record the end of an operation."""
+        self.entries.append(Ended(writer, at_ms))
+
+    def answered(self, reader: str, as_of: str | None, content: Content, at_ms: int) -> None:
+        """Record a reader's answer, which is as of its last look at the timeline."""
+        self.entries.append(Answered(reader, as_of, content, at_ms))
 
     def died(self, writer: str, at_ms: int) -> None:
         """Record a crash."""

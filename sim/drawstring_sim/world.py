@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from drawstring.events import Event
 from drawstring.locks import make_lock_provider
 from drawstring.options import Options
@@ -73,6 +75,9 @@ class World:
         seed: int = 0,
         recorder: Recorder | None = None,
     ) -> None:
+        # Arrow's threads would make nothing wrong, but would take part in no schedule.
+        self._arrow_threads = pa.cpu_count()
+        pa.set_cpu_count(1)
         self.kernel = Kernel(schedule, faults)
         self.disk = disk if disk is not None else Disk()
         self.seed = seed
@@ -131,3 +136,4 @@ class World:
     def close(self) -> None:
         """End every process."""
         self.kernel.close()
+        pa.set_cpu_count(self._arrow_threads)

@@ -1,0 +1,450 @@
+"""Refinement: every history of the implementation must be a behaviour of the model.
+
+The record of a history is replayed into `drawstring_model`. What is visible on storage becomes a move when the bytes
+change, whoever says what about it; what is not visible becomes one when the writer says so:
+
+| move of the model | what happens in the implementation |
+|---|---|
+| ``GenerateRequestedTime``, ``StartHeartbeat`` | held back until the instant they are for is on the timeline |
+| ``RequestInstant``, ``StartInflight``, ``CompleteInstant`` | the file appears in the timeline's folder |
+| ``LookupKeys``, ``CheckConflicts`` | the event; placed at the listing of the timeline that it was decided by |
+| ``WriteFile``, ``DeleteFile`` | a Parquet file appears or goes |
+| ``AcquireLock``, ``ReleaseLock`` | the lock file changes its owner or goes; a lapsed lease goes with the event |
+| ``UpdateMetadata``, ``AbortWrite`` | the event |
+| ``RequestRollback`` ... ``CompleteRollback`` | the rollback's files appear; the target's requested file goes |
+| ``RenewHeartbeat``, ``StopHeartbeat`` | the heartbeat file is written again, or goes |
+| ``ExpireLock``, ``ExpireHeartbeat`` | somebody acts on it, *and* by the true time it is so |
+| ``Crash`` | the kernel fences the incarnation; also: an operation ended without giving everything back |
+
+After each change and each event the model's storage view must equal the one parsed from bytes, and each reader's
+answer must be the model's. The model is never set to what the implementation did: where a move is not enabled, or the
+views differ, `DisagreementError` tells both sides.
+
+Each incarnation has two places in the model: one for its operations and one for rolling back its own failed operation,
+which the model has other writers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from drawstring.events import Event
+from drawstring_model.config import Config
+from drawstring_model.protocol import apply, refusal
+from drawstring_model.reader import file_slices, latest_snapshot_time, read_snapshot
+from drawstring_model.state import (
+    FREE,
+    IDLE,
+    AbortReason,
+    Changes,
+    Move,
+    Phase,
+    Placement,
+    State,
+    StorageView,
+    TimelineFile,
+    Writer,
+    initial_state,
+    storage_view,
+)
+from drawstring_sim.operations import Kind, Operation
+from drawstring_sim.raw_state import read_payload
+from drawstring_sim.raw_view import RawView, is_data_file, lock_owner, timeline_file
+from drawstring_sim.recorder import Answered, Began, Change, Died, Ended, Entry, Look, Recorder, Said
+from drawstring_spec.instants import Action
+from drawstring_spec.instants import State as InstantState
+from drawstring_spec.layout import HEARTBEAT_FOLDER, LOCK_FILE, TIMELINE_FOLDER
+from drawstring_spec.steps import Step
+
+_SHOWN = 12
+_DECIDED_BY_LOOK = frozenset({Step.LOOKUP_KEYS, Step.CHECK_CONFLICTS})
+_UNPLACED = "not written, so nowhere"
+
+ABORT_REASONS = {
+    "ConflictError": AbortReason.CONFLICT,
+    "KeyConflictError": AbortReason.KEY_CONFLICT,
+    "WriterFencedError": AbortReason.FENCED,
+    "HeartbeatExpiredError": AbortReason.FENCED,
+}
+"""What an ``AbortWrite`` event names, in the model's terms; everything else is `AbortReason.FAILED`."""
+
+
+class DisagreementError(AssertionError):
+    """The model and the implementation differ: one of them is wrong."""
+
+
+@dataclass(slots=True)
+class Refinement:
+    """Replays a record into the model.
+
+    Attributes:
+        recorder: the record.
+        lock_ttl_ms: how old a lock file is when it may be taken over.
+        tolerance_ms: how old a heartbeat is when its operation may be rolled back.
+        config: of the model.
+        moves: those that the model has made.
+
+    """
+
+    recorder: Recorder
+    lock_ttl_ms: int
+    tolerance_ms: int
+    config: Config = field(default_factory=Config)
+    moves: list[Move] = field(default_factory=list)
+    state: State = field(default_factory=lambda: initial_state(0))
+    view: RawView = field(default_factory=RawView)
+    _at: int = 0
+    _places: dict[str, int] = field(default_factory=dict)
+    _operations: dict[str, Operation] = field(default_factory=dict)
+    _last_look: dict[str, State] = field(default_factory=dict)
+    _decisions: dict[int, Event] = field(default_factory=dict)
+    _half_removed: set[TimelineFile] = field(default_factory=set)
+    _owners: dict[str, str] = field(default_factory=dict)
+    _lapsed: set[str] = field(default_factory=set)
+
+    def check(self) -> None:
+        """Replay the whole record.
+
+        Raises:
+            DisagreementError: it is not a behaviour of the model.
+
+        """
+        self._find_decisions()
+        for at, entry in enumerate(self.recorder.entries):
+            self._at = at
+            self._take(entry)
+
+    # Before the replay: which listing each decision was made by.
+
+    def _find_decisions(self) -> None:
+        looks: dict[str, int] = {}
+        for at, entry in enumerate(self.recorder.entries):
+            if isinstance(entry, Look):
+                looks[entry.writer] = at
+            elif isinstance(entry, Said) and entry.event.step in _DECIDED_BY_LOOK:
+                self._decisions[looks[entry.writer]] = entry.event
+
+    # The replay, entry by entry.
+
+    def _take(self, entry: Entry) -> None:
+        if isinstance(entry, Change):
+            self._take_change(entry)
+            self._compare()
+        elif isinstance(entry, Said):
+            self._take_event(entry)
+            self._compare()
+        elif isinstance(entry, Look):
+            self._last_look[entry.writer] = self.state
+            decision = self._decisions.get(self._at)
+            if decision is not None:
+                self._decide(entry.writer, decision)
+                self._last_look[entry.writer] = self.state
+        elif isinstance(entry, Began):
+            self._place(entry.writer)
+            self._operations[entry.writer] = entry.operation
+        elif isinstance(entry, Died | Ended):
+            self._forget(entry.writer)
+        else:
+            self._compare_answer(entry)
+
+    def _take_change(self, change: Change) -> None:
+        before = self.view.lock
+        self.view.take(change)
+        folder, _, name = change.path.rpartition("/")
+        if change.path == LOCK_FILE:
+            self._take_lock(change, before.written_at_ms if before is not None else 0)
+        elif folder == TIMELINE_FOLDER:
+            self._take_timeline(change, timeline_file(name))
+        elif folder == HEARTBEAT_FOLDER:
+            self._take_heartbeat(change, int(name))
+        elif is_data_file(change.path):
+            self._take_data_file(change)
+
+    def _take_lock(self, change: Change, written_at_ms: int) -> None:
+        before = lock_owner(change.before) if change.before is not None else None
+        after = lock_owner(change.after) if change.after is not None else None
+        if before == after:
+            return  # Renewed.
+        if after is None:
+            self._release(change.writer)
+            return
+        if before is not None and self.state.world.lock != FREE:
+            age_ms = change.at_ms - written_at_ms
+            if age_ms <= self.lock_ttl_ms:
+                raise self._finding(f"The lock was taken over when it was {age_ms} ms old.")
+            self._move(Move(Step.EXPIRE_LOCK))
+        self._let_lapse(change.writer)
+        self._owners[after] = change.writer
+        writer = self._place(change.writer)
+        helps = self._writer(writer).phase not in (Phase.START, Phase.INFLIGHT) or self._plan_is_left(writer)
+        self._move(Move(Step.ACQUIRE_LOCK, writer + 1 if helps or self._is_for_rollback(change.writer) else writer))
+
+    def _plan_is_left(self, writer: int) -> bool:
+        return bool(self._writer(writer).plan)
+
+    def _is_for_rollback(self, name: str) -> bool:
+        """Whether a lock is taken to roll the writer's own operation back: it says so later."""
+        if self._writer(self._place(name)).phase is Phase.START:
+            return False
+        event = self._next_event(name, Step.ACQUIRE_LOCK)
+        return event is not None and event.detail.get("purpose") == "rollback"
+
+    def _release(self, name: str) -> None:
+        place = self._place(name)
+        for number in (place, place + 1):
+            if self._writer(number).has_lock:
+                if self._writer(number).phase not in (Phase.START, Phase.REQUESTED, Phase.COMPLETED, Phase.ABORTED):
+                    self._abort(number, AbortReason.FAILED)
+                self._move(Move(Step.RELEASE_LOCK, number))
+
+    def _take_timeline(self, change: Change, file: TimelineFile) -> None:
+        writer = self._place(change.writer)
+        if change.after is None:
+            self._take_removal(change.writer, file)
+        elif file.action is Action.ROLLBACK:
+            self._take_rollback(change, file)
+        elif file.state is InstantState.REQUESTED:
+            self._move(Move(Step.GENERATE_REQUESTED_TIME, writer, time=file.requested_time))
+            self._move(Move(Step.START_HEARTBEAT, writer))
+            self._move(Move(Step.REQUEST_INSTANT, writer))
+        elif file.state is InstantState.INFLIGHT:
+            self._move(Move(Step.START_INFLIGHT, writer))
+        else:
+            self._move(Move(Step.COMPLETE_INSTANT, writer, time=file.completion_time))
+
+    def _take_removal(self, name: str, file: TimelineFile) -> None:
+        """The model takes a failed instant off the timeline in one step; on storage it is two deletes."""
+        if file.state is InstantState.INFLIGHT:
+            self._half_removed.add(file)
+            return
+        self._half_removed.discard(file._replace(state=InstantState.INFLIGHT))
+        for rollback in self.state.world.rollbacks:
+            if rollback.target == file.requested_time and rollback.state is InstantState.INFLIGHT:
+                self._move(Move(Step.REMOVE_INSTANT, self._rollbacker(name), target=rollback.requested))
+                return
+        raise self._finding(f"{file} was deleted, and no rollback of it is under way.")
+
+    def _take_rollback(self, change: Change, file: TimelineFile) -> None:
+        writer = self._rollbacker(change.writer)
+        if file.state is InstantState.INFLIGHT:
+            self._move(Move(Step.START_ROLLBACK, writer, target=file.requested_time))
+        elif file.state is InstantState.COMPLETED:
+            self._move(Move(Step.COMPLETE_ROLLBACK, writer, target=file.requested_time, time=file.completion_time))
+        elif change.after is not None:
+            plan = read_payload(change.path, change.after)
+            target = int(plan["instantToRollback"]["commitTime"])
+            self._expire_heartbeat(change.writer, target, change.at_ms)
+            self._move(Move(Step.REQUEST_ROLLBACK, writer, time=file.requested_time, target=target))
+
+    def _expire_heartbeat(self, name: str, target: int, now_ms: int) -> None:
+        """A heartbeat expires when somebody acts on it, but only if by the true time it has; one's own at will."""
+        if not any(beat.requested == target and not beat.expired for beat in self.state.world.heartbeats):
+            return
+        own = self._writer(self._place(name))
+        if not (own.phase is Phase.ABORTED and own.requested == target):
+            age_ms = now_ms - self.view.heartbeats.get(target, now_ms)
+            if age_ms <= self.tolerance_ms:
+                raise self._finding(f"{name} rolls {target} back, whose heartbeat is {age_ms} ms old.")
+        self._move(Move(Step.EXPIRE_HEARTBEAT, time=target))
+
+    def _rollbacker(self, name: str) -> int:
+        """Place that rolls back for a writer: its second one where its first is in an operation of its own."""
+        place = self._place(name)
+        main, helper = self._writer(place), self._writer(place + 1)
+        if helper.has_lock:
+            return place + 1
+        if main.phase is Phase.ABORTED and main.has_lock:
+            # In one step as far as storage can tell: the lock file stays.
+            self._move(Move(Step.RELEASE_LOCK, place))
+            self._move(Move(Step.ACQUIRE_LOCK, place + 1))
+            return place + 1
+        return place
+
+    def _take_heartbeat(self, change: Change, requested_time: int) -> None:
+        writer = self._place(change.writer)
+        mine = self._writer(writer)
+        if mine.requested != requested_time or not mine.beating:
+            return  # Of an operation that is not requested yet, or was rolled back: nobody looks at it.
+        if change.after is not None:
+            self._move(Move(Step.RENEW_HEARTBEAT, writer))
+        else:
+            # Whoever stops its heartbeat has given up, said or unsaid: the model lets it do nothing more.
+            self._let_lapse(change.writer)
+            self._abort(writer, AbortReason.FAILED)
+            self._move(Move(Step.STOP_HEARTBEAT, writer))
+
+    def _take_data_file(self, change: Change) -> None:
+        group, requested_time, token = self.view.file_name(change.path)
+        if change.after is not None:
+            self._move(Move(Step.WRITE_FILE, self._place(change.writer), group=group, token=token))
+            return
+        for rollback in self.state.world.rollbacks:
+            if rollback.target == requested_time and rollback.state is InstantState.INFLIGHT:
+                self._move(
+                    Move(
+                        Step.DELETE_FILE,
+                        self._rollbacker(change.writer),
+                        group=group,
+                        token=token,
+                        target=rollback.requested,
+                    )
+                )
+                return
+        raise self._finding(f"{change.path} was deleted, and no rollback of it is under way.")
+
+    def _take_event(self, said: Said) -> None:
+        writer, step = self._place(said.writer), said.event.step
+        if step is Step.UPDATE_METADATA:
+            self._move(Move(step, writer))
+        elif step is Step.ABORT_WRITE:
+            reason = ABORT_REASONS.get(said.event.detail["reason"], AbortReason.FAILED)
+            mine = self._writer(writer)
+            beats = any(b.requested == mine.requested and not b.expired for b in self.state.world.heartbeats)
+            if said.event.detail["reason"] == "HeartbeatExpiredError" and beats:
+                # A writer regards itself as dead before others may.
+                self._move(Move(Step.EXPIRE_HEARTBEAT, time=mine.requested))
+            self._abort(writer, reason)
+        elif step is Step.RELEASE_LOCK:
+            self._let_lapse(said.writer)
+
+    def _let_lapse(self, name: str) -> None:
+        """A writer is done with a lock that it could not give back: the file stays until somebody takes it over."""
+        lock = self.view.lock
+        if lock is not None and self._owners.get(lock.owner) == name:
+            self._lapsed.add(lock.owner)
+        self._release(name)
+
+    def _abort(self, writer: int, reason: AbortReason) -> None:
+        if self._writer(writer).phase not in (Phase.START, Phase.COMPLETED, Phase.ABORTED):
+            self._move(Move(Step.ABORT_WRITE, writer, reason=reason))
+
+    def _decide(self, name: str, decision: Event) -> None:
+        writer = self._place(name)
+        if decision.step is Step.CHECK_CONFLICTS:
+            self._move(Move(decision.step, writer))
+            return
+        self._let_lapse(name)
+        changes = self._changes(name)
+        self._move(Move(decision.step, writer, changes=changes, placement=self._placement(name, changes)))
+
+    def _changes(self, name: str) -> Changes:
+        operation = self._operations[name]
+        deletes = operation.kind is Kind.DELETE
+        numbered = ((self.view.names.key(key), None if deletes else value) for key, value in operation.rows)
+        return tuple(sorted(numbered, key=lambda change: change[0]))
+
+    def _placement(self, name: str, changes: Changes) -> Placement:
+        """File group of each key that the writer's snapshot does not hold: the one that it writes it to, later."""
+        mine = self._writer(self._place(name))
+        visible = {c.requested for c in self.state.world.commits if c.requested < mine.requested}
+        known = {key for file in file_slices(self.state.world, visible).values() for key, _ in file.rows}
+        written: dict[int, int] = {}
+        for entry in self.recorder.entries[self._at :]:
+            if isinstance(entry, Ended | Died | Began) and entry.writer == name:
+                break
+            if isinstance(entry, Change) and entry.writer == name and entry.after and is_data_file(entry.path):
+                group, requested_time, _ = self.view.file_name(entry.path)
+                if requested_time == mine.requested:
+                    written.update(dict.fromkeys(self.view.values(entry.path, entry.after), group))
+        nowhere = self.view.names.group(_UNPLACED, str(mine.requested))
+        new = sorted(key for key, value in changes if value is not None and key not in known)
+        return tuple((key, written.get(key, nowhere)) for key in new)
+
+    def _forget(self, name: str) -> None:
+        """An operation ended: what it has not given back, nobody will."""
+        if name in self._places:
+            for number in (self._places[name], self._places[name] + 1):
+                if self._writer(number) != IDLE:
+                    self._move(Move(Step.CRASH, number))
+
+    # The model.
+
+    def _place(self, name: str) -> int:
+        if name not in self._places:
+            self._places[name] = len(self.state.writers)
+            self.state = State(self.state.world, (*self.state.writers, IDLE, IDLE))
+        return self._places[name]
+
+    def _writer(self, number: int) -> Writer:
+        return self.state.writers[number]
+
+    def _move(self, move: Move) -> None:
+        objection = refusal(self.state, move, self.config)
+        if objection is not None:
+            raise self._finding(f"The model refuses {_told(move)}: {objection}.")
+        self.state = apply(self.state, move, self.config)
+        self.moves.append(move)
+
+    # The comparison.
+
+    def _compare(self) -> None:
+        model, view = storage_view(self.state), self.view
+        timeline = view.timeline | self._half_removed
+        if timeline != model.timeline:
+            raise self._finding(_difference("timeline", timeline, model.timeline))
+        if view.data_files != model.data_files:
+            raise self._finding(f"Data files on storage: {view.data_files}; in the model: {model.data_files}.")
+        held = view.lock is not None and view.lock.owner not in self._lapsed
+        if held != model.lock_held:
+            raise self._finding(f"The lock is {_held(held)} on storage and {_held(model.lock_held)} in the model.")
+        pending = self._pending(model)
+        beats, expected = pending & view.heartbeats.keys(), pending & model.heartbeats
+        if beats != expected:
+            raise self._finding(_difference("heartbeats", beats, expected))
+
+    def _pending(self, model: StorageView) -> set[int]:
+        """Times of pending writes that nobody has begun to roll back: those whose heartbeats matter."""
+        done = {c.requested for c in self.state.world.commits} | {r.target for r in self.state.world.rollbacks}
+        return {f.requested_time for f in model.timeline if f.action is Action.COMMIT} - done
+
+    def _compare_answer(self, answered: Answered) -> None:
+        world = self._last_look.get(answered.reader, self.state).world
+        as_of = latest_snapshot_time(world, self.config) if answered.as_of is None else int(answered.as_of)
+        expected = list(read_snapshot(world, as_of, self.config))
+        answer = sorted((self.view.names.key(key), value) for key, value in answered.content.items())
+        if answer != expected:
+            raise self._finding(
+                f"{answered.reader} reads {answer} as of {answered.as_of or 'now'}; the model reads {expected}."
+            )
+
+    def _finding(self, text: str) -> DisagreementError:
+        story = "\n".join(f"  {_line(entry)}" for entry in self._story(self.recorder.entries[: self._at + 1]))
+        names = {kind: self.view.names.texts(kind) for kind in ("key", "group", "token")}
+        return DisagreementError(f"{text}\nThe last that happened:\n{story}\nNumbers: {names}")
+
+    def _story(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return [entry for entry in entries if not isinstance(entry, Look)][-_SHOWN:]
+
+    def _next_event(self, name: str, step: Step) -> Event | None:
+        for entry in self.recorder.entries[self._at :]:
+            if isinstance(entry, Said) and entry.writer == name and entry.event.step is step:
+                return entry.event
+        return None
+
+
+def _held(held: bool) -> str:  # noqa: FBT001 -- one word for one truth value
+    return "held" if held else "free"
+
+
+def _difference(what: str, storage: set[TimelineFile] | set[int], model: frozenset[TimelineFile] | set[int]) -> str:
+    only_storage, only_model = sorted(storage - model), sorted(model - storage)
+    return f"The {what}: on storage only {only_storage}; in the model only {only_model}."
+
+
+def _told(move: Move) -> str:
+    given = {name: value for name, value in move._asdict().items() if value is not None and name != "step"}
+    return f"{move.step}({', '.join(f'{name}={value}' for name, value in given.items())})"
+
+
+def _line(entry: Entry) -> str:
+    if isinstance(entry, Change):
+        verb = "deletes" if entry.after is None else "creates" if entry.before is None else "replaces"
+        return f"{entry.at_ms:>8} ms  {entry.writer} {verb} {entry.path}"
+    if isinstance(entry, Said):
+        return f"{entry.at_ms:>8} ms  {entry.writer} says {entry.event.step} {dict(entry.event.detail)}"
+    if isinstance(entry, Began):
+        return f"{entry.at_ms:>8} ms  {entry.writer} begins {entry.operation}"
+    if isinstance(entry, Answered):
+        return f"{entry.at_ms:>8} ms  {entry.reader} reads as of {entry.as_of or 'now'}"
+    return f"{entry.at_ms:>8} ms  {entry.writer} {'dies' if isinstance(entry, Died) else 'ends'}"

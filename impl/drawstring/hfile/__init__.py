@@ -1,0 +1,1 @@
+"""HFiles: the sorted key-value files of the metadata table."""

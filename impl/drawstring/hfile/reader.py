@@ -1,0 +1,272 @@
+"""Reads an HFile: look-ups of keys, prefixes, and everything in order.
+
+Source: Java ``HFileReaderImpl``. Whose duty: fetches no more of the file than a question needs (trailer and indexes
+once, then data blocks), keeps a bounded number of blocks, and never trusts what the bytes claim.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from drawstring.errors import CorruptFileError, UnsupportedTableError
+from drawstring.hfile.blocks import (
+    IndexEntry,
+    corrupt,
+    parse_data_block,
+    parse_leaf_index,
+    parse_root_index,
+    unpack,
+)
+from drawstring.hfile.protobuf import parse_message
+from drawstring_spec.hfile_format import (
+    FILE_INFO_PREFIX,
+    MAGIC_DATA,
+    MAGIC_FILE_INFO,
+    MAGIC_INTERMEDIATE_INDEX,
+    MAGIC_LEAF_INDEX,
+    MAGIC_META,
+    MAGIC_ROOT_INDEX,
+    MAGIC_TRAILER,
+    MAX_MVCC_KEY,
+    TRAILER_BYTES,
+    TRAILER_VERSION,
+    Codec,
+    TrailerField,
+)
+
+Fetch = Callable[[int, int], memoryview]
+"""Bytes of the file: offset, length."""
+
+CACHE_BYTES: Final = 32 * 1024 * 1024
+MAX_INDEX_LEVELS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DataBlock:
+    """A data block: its row keys in order, and their values as (start, end) in `content`."""
+
+    content: bytes
+    keys: list[bytes]
+    values: list[tuple[int, int]]
+
+    def value(self, index: int) -> bytes:
+        """Value of the entry at `index`."""
+        start, end = self.values[index]
+        return self.content[start:end]
+
+
+class HFileReader:
+    """One HFile.
+
+    Args:
+        fetch: reads a part of the file.
+        size: of the file, in bytes.
+        path: for messages.
+        cache_bytes: how many bytes of uncompressed data blocks are kept.
+
+    Raises:
+        CorruptFileError: it is no HFile of version 3, or a damaged one.
+        UnsupportedTableError: it is compressed in a way that drawstring cannot read.
+
+    """
+
+    def __init__(self, fetch: Fetch, size: int, *, path: str, cache_bytes: int = CACHE_BYTES) -> None:
+        self._fetch = fetch
+        self._size = size
+        self._path = path
+        self._cache_bytes = cache_bytes
+        self._cached = 0
+        self._cache: OrderedDict[int, DataBlock] = OrderedDict()
+        self._trailer = self._read_trailer()
+        self._codec = self._read_codec()
+        self.num_entries = self._trailer.get(TrailerField.ENTRY_COUNT, 0)
+        self._meta: dict[str, IndexEntry] = {}
+        self._blocks: list[IndexEntry] = []
+        self.file_info: Mapping[bytes, bytes] = {}
+        self._load_on_open()
+        self._first_keys = [entry.key for entry in self._blocks]
+
+    @classmethod
+    def from_bytes(cls, content: memoryview, *, path: str) -> HFileReader:
+        """Read a whole HFile that is in memory, such as the content of a log block."""
+        return cls(lambda offset, length: content[offset : offset + length], len(content), path=path)
+
+    def _read_trailer(self) -> dict[int, int]:
+        if self._size < TRAILER_BYTES:
+            raise corrupt(self._path, 0, f"the file has {self._size} bytes, fewer than an HFile's trailer")
+        offset = self._size - TRAILER_BYTES
+        raw = bytes(self._fetch(offset, TRAILER_BYTES))
+        if len(raw) != TRAILER_BYTES or not raw.startswith(MAGIC_TRAILER):
+            raise corrupt(self._path, offset, "no trailer stands at the file's end")
+        if raw[-4:] != TRAILER_VERSION:
+            raise corrupt(self._path, offset, f"its version is {raw[-4:]!r}, and drawstring reads version 3.3")
+        try:
+            fields = list(parse_message(raw[len(MAGIC_TRAILER) : -4], delimited=True))
+        except ValueError as error:
+            raise corrupt(self._path, offset, f"its trailer is no message: {error}") from error
+        return {field: value for field, value in fields if isinstance(value, int)}
+
+    def _read_codec(self) -> Codec:
+        number = self._trailer.get(TrailerField.CODEC, Codec.NONE)
+        try:
+            return Codec(number)
+        except ValueError as error:
+            raise UnsupportedTableError(
+                f"The file {self._path} names the codec {number}, which no HFile has.", rule="HF-003"
+            ) from error
+
+    def _load_on_open(self) -> None:
+        """Read the indexes and the file info, which stand together at the end."""
+        start = self._trailer.get(TrailerField.LOAD_ON_OPEN_OFFSET, -1)
+        info_offset = self._trailer.get(TrailerField.FILE_INFO_OFFSET, -1)
+        end = self._size - TRAILER_BYTES
+        if not 0 <= start <= info_offset < end:
+            raise corrupt(self._path, end, f"its trailer points to bytes {start} and {info_offset} of {end}")
+        section = self._fetch(start, end - start)
+        root = unpack(section, self._codec, MAGIC_ROOT_INDEX, path=self._path, offset=start)
+        meta_offset = start + _stored_size(section)
+        meta = unpack(
+            section[meta_offset - start :], self._codec, MAGIC_ROOT_INDEX, path=self._path, offset=meta_offset
+        )
+        info = unpack(section[info_offset - start :], self._codec, MAGIC_FILE_INFO, path=self._path, offset=info_offset)
+        self.file_info = self._parse_file_info(info, info_offset)
+        if int.from_bytes(self.file_info.get(MAX_MVCC_KEY, b""), "big"):
+            raise corrupt(self._path, info_offset, "its entries have versions of their own, which Hudi never writes")
+        count = self._trailer.get(TrailerField.META_INDEX_COUNT, 0)
+        named = parse_root_index(meta, count, path=self._path, offset=meta_offset, plain_keys=True)
+        self._meta = {entry.key.decode("utf-8", "replace"): entry for entry in named}
+        self._blocks = self._data_blocks(root, start)
+
+    def _parse_file_info(self, info: bytes, offset: int) -> dict[bytes, bytes]:
+        entries: dict[bytes, bytes] = {}
+        try:
+            if not info.startswith(FILE_INFO_PREFIX):
+                raise ValueError("it does not begin with PBUF")
+            for _, pair in parse_message(info[len(FILE_INFO_PREFIX) :], delimited=True):
+                if isinstance(pair, bytes):
+                    fields = dict(parse_message(pair))
+                    key, value = fields.get(1, b""), fields.get(2, b"")
+                    if isinstance(key, bytes) and isinstance(value, bytes):
+                        entries[key] = value
+        except ValueError as error:
+            raise corrupt(self._path, offset, f"its file info is no message: {error}") from error
+        return entries
+
+    def _data_blocks(self, root: bytes, offset: int) -> list[IndexEntry]:
+        """All data blocks in order, through as many index levels as there are."""
+        count = self._trailer.get(TrailerField.DATA_INDEX_COUNT, 0)
+        levels = self._trailer.get(TrailerField.DATA_INDEX_LEVELS, 1)
+        if not 1 <= levels <= MAX_INDEX_LEVELS:
+            raise corrupt(self._path, offset, f"its index claims {levels} levels")
+        entries = parse_root_index(root, count, path=self._path, offset=offset, plain_keys=False)
+        for level in range(levels - 1, 0, -1):
+            magic = MAGIC_LEAF_INDEX if level == 1 else MAGIC_INTERMEDIATE_INDEX
+            entries = [
+                below
+                for entry in entries
+                for below in parse_leaf_index(self._unpack(entry, magic), path=self._path, offset=entry.offset)
+            ]
+            if len(entries) * 33 > self._size:
+                raise corrupt(self._path, offset, "its index names more blocks than the file can hold")
+        return entries
+
+    def _unpack(self, entry: IndexEntry, magic: bytes) -> bytes:
+        if not 0 <= entry.offset < self._size - TRAILER_BYTES or not 0 < entry.size <= self._size - entry.offset:
+            raise corrupt(self._path, entry.offset, f"the index points outside of the file ({entry.size} bytes)")
+        return unpack(self._fetch(entry.offset, entry.size), self._codec, magic, path=self._path, offset=entry.offset)
+
+    def _block(self, index: int) -> DataBlock:
+        entry = self._blocks[index]
+        cached = self._cache.pop(entry.offset, None)
+        if cached is None:
+            content = self._unpack(entry, MAGIC_DATA)
+            keys, values = parse_data_block(content, path=self._path, offset=entry.offset)
+            cached = DataBlock(content, keys, values)
+            self._cached += len(content)
+        self._cache[entry.offset] = cached
+        while self._cached > self._cache_bytes and len(self._cache) > 1:
+            self._cached -= len(self._cache.popitem(last=False)[1].content)
+        return cached
+
+    def meta_block(self, name: str) -> bytes | None:
+        """Content of a named meta block, such as the bloom filter's text; None where there is none."""
+        entry = self._meta.get(name)
+        return None if entry is None else self._unpack(entry, MAGIC_META)
+
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Values of those of `keys` that the file has.
+
+        Args:
+            keys: row keys in any order.
+
+        Returns:
+            Value by key.
+
+        """
+        found: dict[bytes, bytes] = {}
+        wanted = sorted(set(keys))
+        position = 0
+        while position < len(wanted):
+            index = bisect.bisect_right(self._first_keys, wanted[position]) - 1
+            if index < 0:
+                position += 1
+                continue
+            behind = len(wanted)
+            if index + 1 < len(self._first_keys):
+                behind = bisect.bisect_left(wanted, self._first_keys[index + 1], position)
+            block = self._block(index)
+            found.update(_find(block, wanted[position:behind]))
+            position = behind
+        return found
+
+    def blocks(self) -> Iterator[DataBlock]:
+        """All data blocks in the order of their keys.
+
+        Raises:
+            CorruptFileError: there are more or fewer entries than the trailer says.
+
+        """
+        seen = 0
+        for index in range(len(self._blocks)):
+            block = self._block(index)
+            seen += len(block.keys)
+            yield block
+        if seen != self.num_entries:
+            raise CorruptFileError(
+                f"{self._path} has {seen} entries where its trailer says {self.num_entries}.", rule="HF-002"
+            )
+
+    def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Entries whose key begins with `prefix`, in order."""
+        first = max(bisect.bisect_left(self._first_keys, prefix) - 1, 0)
+        for index in range(first, len(self._blocks)):
+            if not self._first_keys[index].startswith(prefix) and self._first_keys[index] > prefix:
+                return
+            block = self._block(index)
+            for position in range(bisect.bisect_left(block.keys, prefix), len(block.keys)):
+                if not block.keys[position].startswith(prefix):
+                    return
+                yield block.keys[position], block.value(position)
+
+
+def _find(block: DataBlock, wanted: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Pairs of a block for sorted keys: by bisection where they are few, through a table where they are many."""
+    if len(wanted) * 8 > len(block.keys):
+        positions = dict(zip(block.keys, range(len(block.keys)), strict=True))
+        for key in wanted:
+            if key in positions:
+                yield key, block.value(positions[key])
+        return
+    for key in wanted:
+        position = bisect.bisect_left(block.keys, key)
+        if position < len(block.keys) and block.keys[position] == key:
+            yield key, block.value(position)
+
+
+def _stored_size(section: memoryview) -> int:
+    """Bytes that the first block of a section takes on storage (its size was checked when it was unpacked)."""
+    return 33 + int.from_bytes(section[8:12], "big")

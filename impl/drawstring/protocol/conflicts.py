@@ -13,6 +13,7 @@ from drawstring.context import TableContext
 from drawstring.errors import ConflictError, CorruptFileError, KeyConflictError, WriterFencedError
 from drawstring.files import BaseFile, FileGroupId
 from drawstring.protocol.commit_metadata import groups_of, stats_of
+from drawstring.protocol.rollback import rollback_in_hand
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring.write_stats import WriteBody, WriteStat
@@ -22,10 +23,17 @@ TRY_AGAIN = "Nothing of this operation is visible; read the table again and repe
 SHOWN = 5
 
 
-def check_not_fenced(now: Timeline, instant: Instant) -> None:
-    """Raise `WriterFencedError` unless the writer's own instant is still inflight."""
+def check_not_fenced(context: TableContext, now: Timeline, instant: Instant) -> None:
+    """Raise `WriterFencedError` unless the writer's own instant is still inflight and nobody is rolling it back.
+
+    A rollback that was begun and interrupted counts: it may have deleted files already.
+    """
     mine = now.find(instant.requested_time, instant.action)
-    if mine is None or mine.state is not State.INFLIGHT:
+    if (
+        mine is None
+        or mine.state is not State.INFLIGHT
+        or rollback_in_hand(context, now, instant.requested_time) is not None
+    ):
         raise WriterFencedError(
             f"The instant {instant.requested_time} is no longer inflight: another writer rolled it back.",
             rule="CC-031",

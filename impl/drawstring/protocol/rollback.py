@@ -91,6 +91,14 @@ def _target_of(context: TableContext, pending: Instant) -> Instant:
         ) from error
 
 
+def rollback_in_hand(context: TableContext, timeline: Timeline, requested_time: str) -> Instant | None:
+    """Return the pending rollback of a write, if there is one: files of the write may be gone already."""
+    for pending in timeline.pending(Action.ROLLBACK):
+        if _target_of(context, pending).requested_time == requested_time:
+            return pending
+    return None
+
+
 def rollback(context: TableContext, section: CriticalSection, target: Instant) -> None:
     """Roll one pending write back; the table lock is held, and the caller has made sure that its writer is dead.
 
@@ -105,11 +113,11 @@ def rollback(context: TableContext, section: CriticalSection, target: Instant) -
     """
     timeline = load_timeline(context.ports.storage, context.config)
     files = _files_of(context, target)
-    for pending in timeline.pending(Action.ROLLBACK):
-        if _target_of(context, pending).requested_time == target.requested_time:
-            # An earlier try was interrupted (a lock that was lost, say): a second plan would leave the first pending.
-            _execute(context, section, target, files, pending)
-            return
+    pending = rollback_in_hand(context, timeline, target.requested_time)
+    if pending is not None:
+        # An earlier try was interrupted (a lock that was lost, say): a second plan would leave the first pending.
+        _execute(context, section, target, files, pending)
+        return
     requested_time = next_time(context, timeline)
     plan = avro_container.encode(
         "HoodieRollbackPlan",

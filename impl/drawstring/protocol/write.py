@@ -209,7 +209,7 @@ def _check(pending: _Pending, snapshot: Timeline, stats: Sequence[WriteStat]) ->
     if pending.heartbeat is not None:
         pending.heartbeat.check()
     now = load_timeline(context.ports.storage, context.config)
-    check_not_fenced(now, pending.instant)
+    check_not_fenced(context, now, pending.instant)
     check_conflicts(context, pending.instant, snapshot=snapshot, now=now, body=pending.body, stats=stats)
     pending.emit(Step.CHECK_CONFLICTS)
 

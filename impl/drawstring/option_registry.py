@@ -122,9 +122,7 @@ _CREATION = (
         used_by="create",
         allowed=(False,),
     ),
-    OptionSpec(
-        "hoodie.table.cdc.enabled", bool, False, "Change data is logged.", used_by="create", allowed=(False,)
-    ),
+    OptionSpec("hoodie.table.cdc.enabled", bool, False, "Change data is logged.", used_by="create", allowed=(False,)),
     OptionSpec(
         "hoodie.table.base.file.format",
         str,
@@ -286,9 +284,7 @@ _FILES = (
         "Record keys that a bloom filter is first laid out for.",
         minimum=1,
     ),
-    OptionSpec(
-        "hoodie.index.bloom.fpp", float, 1e-9, "Rate of false positives of a bloom filter.", minimum=1e-300
-    ),
+    OptionSpec("hoodie.index.bloom.fpp", float, 1e-9, "Rate of false positives of a bloom filter.", minimum=1e-300),
     OptionSpec(
         "hoodie.bloom.index.filter.type",
         str,

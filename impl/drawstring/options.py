@@ -61,8 +61,7 @@ class Options(Mapping[str, Any]):
             typed = _typed(spec, key, value)
             if spec.key in given and given[spec.key] != typed:
                 raise OptionError(
-                    f"Option {key!r} is given twice, once under another name, as {given[spec.key]!r} and "
-                    f"{typed!r}.",
+                    f"Option {key!r} is given twice, once under another name, as {given[spec.key]!r} and {typed!r}.",
                     way_out=f"Give only {spec.key!r}.",
                 )
             given[spec.key] = typed
@@ -101,9 +100,7 @@ def _typed(spec: OptionSpec, key: str, value: object) -> OptionValue:
     if spec.allowed:
         typed = _allowed(spec, key, typed)
     if spec.minimum is not None and isinstance(typed, int | float) and typed < spec.minimum:
-        raise OptionError(
-            f"Option {key!r} has the value {value!r}.", way_out=f"Its least value is {spec.minimum:g}."
-        )
+        raise OptionError(f"Option {key!r} has the value {value!r}.", way_out=f"Its least value is {spec.minimum:g}.")
     return typed
 
 
@@ -200,8 +197,7 @@ def _derive_key_generator(values: dict[str, OptionValue], given: Mapping[str, Op
     of_class = KEY_GENERATOR_CLASSES[class_name]
     if given.get(type_key, of_class) != of_class:
         raise OptionError(
-            f"Options {type_key!r} ({given[type_key]}) and {class_key!r} ({class_name}) contradict each "
-            "other.",
+            f"Options {type_key!r} ({given[type_key]}) and {class_key!r} ({class_name}) contradict each other.",
             way_out="Give only one of them.",
         )
     values[type_key] = of_class

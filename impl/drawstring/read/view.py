@@ -24,7 +24,7 @@ from drawstring_spec.instants import Action
 from drawstring_spec.layout import HOODIE_FOLDER, PARTITION_METADATA_NAMES
 from drawstring_spec.names import LogFileName, parse_data_file_name
 
-_ATTEMPTS = 3
+_RETRIES = 2
 """An instant that is archived or rolled back while a snapshot is taken makes the timeline be loaded again."""
 
 
@@ -55,14 +55,20 @@ def load_snapshot(
     """
     check_readable(context, read_optimized=read_optimized)
     requested = None if as_of is None else parse_as_of(as_of)
-    for attempt in range(1, _ATTEMPTS + 1):
-        current = timeline or load_timeline(context.ports.storage, context.config)
+    if timeline is not None:
+        return _snapshot(context, timeline, requested, read_optimized=read_optimized)
+    for _ in range(_RETRIES):
+        current = load_timeline(context.ports.storage, context.config)
         try:
             return _snapshot(context, current, requested, read_optimized=read_optimized)
         except NotFoundError:
-            if timeline is not None or attempt == _ATTEMPTS:
-                raise
-    raise AssertionError
+            continue
+    return _snapshot(
+        context,
+        load_timeline(context.ports.storage, context.config),
+        requested,
+        read_optimized=read_optimized,
+    )
 
 
 def check_readable(context: TableContext, *, read_optimized: bool) -> None:
@@ -71,11 +77,13 @@ def check_readable(context: TableContext, *, read_optimized: bool) -> None:
     if config.base_file_format != "PARQUET":
         raise UnsupportedTableError(
             f"The table {config.name!r} has base files of format {config.base_file_format}, not PARQUET.",
+            rule="PR-014",
             way_out="Read it with Java Hudi.",
         )
     if config.table_type is TableType.MERGE_ON_READ and not read_optimized:
         raise UnsupportedTableError(
             f"The table {config.name!r} is MERGE_ON_READ: drawstring does not merge log files yet.",
+            rule="LF-007",
             way_out="Pass read_optimized=True to read its base files only, which may lag behind.",
         )
 
@@ -155,6 +163,7 @@ def _base_file(partition_path: str, status: FileStatus, *, refuse_logs: bool) ->
         if refuse_logs and not name.cdc:
             raise UnsupportedTableError(
                 f"The table has the log file {status.path!r}: drawstring does not merge log files yet.",
+                rule="LF-007",
                 way_out="Pass read_optimized=True to read its base files only, which may lag behind.",
             )
         return None

@@ -91,7 +91,9 @@ def _find_spec(key: str) -> OptionSpec:
     if spec is None:
         near = difflib.get_close_matches(key, sorted(_BY_ANY_KEY), n=1, cutoff=0.75)
         hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise OptionError(f"Option {key!r} is not honoured by drawstring.", way_out=hint + _SEE_REFERENCE)
+        raise OptionError(
+            f"Option {key!r} is not honoured by drawstring.", rule="WR-012", way_out=hint + _SEE_REFERENCE
+        )
     return spec
 
 
@@ -141,6 +143,7 @@ def _allowed(spec: OptionSpec, key: str, typed: OptionValue) -> OptionValue:
     choices = ", ".join(_shown(allowed) for allowed in spec.allowed)
     raise OptionError(
         f"Option {key!r} has the value {_shown(typed)}, which is not honoured.",
+        rule="WR-012",
         way_out=f"Honoured: {choices}.",
     )
 

@@ -74,7 +74,9 @@ def creation_arguments(
     reserved = [name for name in columns.names if name in META_FIELDS]
     if reserved:
         raise SchemaError(
-            f"Column {reserved[0]!r} has the name of a meta column, which every row gets.", way_out="Leave it out."
+            f"Column {reserved[0]!r} has the name of a meta column, which every row gets.",
+            rule="DF-010",
+            way_out="Leave it out.",
         )
     wanted = (("record_key", record_key), ("partition_by", partition_by), ("ordering", (ordering,) if ordering else ()))
     for argument, names in wanted:

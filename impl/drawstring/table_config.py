@@ -163,18 +163,21 @@ def _check_supported(values: Mapping[str, str]) -> None:
     if version != str(SUPPORTED_VERSION):
         raise UnsupportedTableError(
             f"The table has version {version or 'none'}; drawstring handles version {SUPPORTED_VERSION} only.",
+            rule="PR-004",
             way_out="Upgrade or downgrade it with Java Hudi 1.0 (procedures upgrade_table, downgrade_table).",
         )
     layout = values.get("hoodie.timeline.layout.version", _LAYOUT_VERSION)
     if layout != _LAYOUT_VERSION:
         raise UnsupportedTableError(
             f"The table's timeline has layout version {layout}; tables of version 8 have {_LAYOUT_VERSION}.",
+            rule="PR-005",
             way_out="The properties may be damaged; Java Hudi's upgrade sets both versions.",
         )
     if values.get("hoodie.bootstrap.base.path"):
         raise UnsupportedTableError(
             "The table was bootstrapped: part of its rows lie in files of another table "
-            f"({values.get('hoodie.bootstrap.base.path')}).",
+            f"({values['hoodie.bootstrap.base.path']}).",
+            rule="PR-014",
             way_out="Rewrite it with Java Hudi, by a clustering of all its file groups, say.",
         )
 
@@ -214,6 +217,7 @@ def _folder(values: Mapping[str, str], key: str, default: str) -> str:
     if "\\" in text or "\0" in text or any(part in {"", ".", ".."} for part in text.split("/")):
         raise FormatError(
             f"The table's property {key!r} has the value {text!r}, which is no folder below its parent.",
+            rule="TL-014",
             way_out="Correct it in hoodie.properties; nothing was read from there.",
         )
     return text

@@ -87,6 +87,7 @@ def create_table(
 def _exists(storage: Storage) -> TableExistsError:
     return TableExistsError(
         f"There is a Hudi table at {storage.uri} already.",
+        rule="PR-013",
         way_out="Open it with Table.open; it was not touched.",
     )
 

@@ -45,6 +45,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
         raise broken
     raise TableNotFoundError(
         f"There is no Hudi table at {storage.uri}: it has no {PROPERTIES_FILE}.",
+        rule="SL-003",
         way_out="Check the location, or make the table with Table.create.",
     )
 
@@ -57,7 +58,9 @@ def table_exists(storage: Storage) -> bool:
 
 def _read_valid(storage: Storage, path: str) -> dict[str, str]:
     if storage.head(path).size > _MAX_BYTES:
-        raise CorruptFileError(f"{path!r} is larger than {_MAX_BYTES} bytes.", way_out=_restore_hint(path))
+        raise CorruptFileError(
+            f"{path!r} is larger than {_MAX_BYTES} bytes.", rule="PR-001", way_out=_restore_hint(path)
+        )
     content = bytes(storage.read(path))
     try:
         values = parse_properties(content)
@@ -69,10 +72,11 @@ def _read_valid(storage: Storage, path: str) -> dict[str, str]:
     if values.get(CHECKSUM, expected) != expected:
         raise CorruptFileError(
             f"{path!r} has the checksum {values[CHECKSUM]!r}, but its database and table name give {expected}.",
+            rule="PR-002",
             way_out=_restore_hint(path),
         )
     if not values:
-        raise CorruptFileError(f"{path!r} holds no properties.", way_out=_restore_hint(path))
+        raise CorruptFileError(f"{path!r} holds no properties.", rule="PR-001", way_out=_restore_hint(path))
     return values
 
 
@@ -136,6 +140,7 @@ def modify_properties(
     if _read_valid(storage, PROPERTIES_FILE) != after:
         raise CorruptFileError(
             f"{PROPERTIES_FILE!r} does not read back as it was written.",
+            rule="PR-010",
             way_out=_restore_hint(PROPERTIES_FILE),
         )
     storage.delete([PROPERTIES_BACKUP_FILE])

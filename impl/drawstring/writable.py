@@ -28,6 +28,7 @@ def check_writable(config: TableConfig) -> None:
     for problem in _problems(config):
         raise UnsupportedTableError(
             f"The table {config.name!r} cannot be written by drawstring: {problem}.",
+            rule="PR-014",
             way_out="Write it with Java Hudi; reading it works.",
         )
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from drawstring.context import TableContext
 from drawstring.data.base_file_reader import open_base_file
 from drawstring.data.conform import widen
-from drawstring.errors import InputError
+from drawstring.errors import InputError, NotFoundError
 from drawstring.files import BaseFile, Snapshot
 from drawstring.ports import TaskContext
 from drawstring.read.partition_values import fields_from_file, partition_values
@@ -167,8 +167,14 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
     names = [field.name for field in from_file]
     if query.current is not None and query.written is not None:
         names = list(file_names(query.current, query.written, names).values())
-    file = open_base_file(task.storage, query.file.path, query.file.size)
-    table = file.read(names, dictionary_columns=_REPEATING)
+    try:
+        file = open_base_file(task.storage, query.file.path, query.file.size)
+        table = file.read(names, dictionary_columns=_REPEATING)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"The base file {query.file.path!r} is gone since the snapshot was taken.",
+            way_out="Read again; where it was as of a time, ask for a later one: the cleaner keeps a limited history.",
+        ) from error
     if query.current is not None and query.written is not None:
         table = by_current_names(table, query.current, query.written)
     # A table without columns forgets how many rows it has: those of the file are counted, not the table's.

@@ -8,18 +8,21 @@ older schema becomes under it is `drawstring.data.conform`'s and, where columns 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
 from drawstring.context import TableContext
-from drawstring.data.schema import avro_to_arrow, parse_avro, without_meta_fields
+from drawstring.data.base_file_reader import open_base_file
+from drawstring.data.schema import arrow_to_avro, avro_to_arrow, parse_avro, record_name, without_meta_fields
 from drawstring.errors import CorruptFileError, SchemaError
 from drawstring.read.schema_history import InternalField, load_history, parse_internal_schema
+from drawstring.read.view import load_snapshot
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
+from drawstring_spec.footers import AVRO_SCHEMA
 from drawstring_spec.meta_fields import META_FIELDS
 
 _KEEP_THE_SCHEMA: Final = frozenset({"CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT"})
@@ -55,43 +58,64 @@ def resolve_schema(context: TableContext, timeline: Timeline, as_of: str | None 
     Args:
         context: of the table.
         timeline: of the table.
-        as_of: requested time; later commits are left aside. None for the newest.
+        as_of: requested time; later commits are left aside, unless there is no earlier one. None for the newest.
 
     Raises:
-        SchemaError: no completed write and no property of the table says what its columns are.
+        SchemaError: no completed write, property or data file of the table says what its columns are.
         FormatError: what stands there is no schema.
         NotFoundError: an instant has left the active timeline since it was loaded.
 
     """
-    for metadata in _schema_commits(context, timeline, as_of):
-        schema = parse_avro(metadata["schema"])
-        latest = metadata.get("latest_schema")
-        if not latest:
-            return _plain(schema)
-        return TableSchema(
-            without_meta_fields(schema),
-            avro_to_arrow(without_meta_fields(schema)),
-            current=parse_internal_schema(_json(latest)),
-            history=load_history(context, timeline),
-        )
+    metadata = _schema_commit(context, timeline, as_of)
+    if metadata is None and as_of is not None:
+        metadata = _schema_commit(context, timeline, None)
+    if metadata is not None:
+        return _of_commit(context, timeline, metadata)
     if context.config.create_schema:
         return _plain(parse_avro(context.config.create_schema))
+    in_file = _in_data_file(context, timeline)
+    if in_file is not None:
+        return in_file
     raise SchemaError(
-        f"The table {context.config.name!r} has no columns: no write has completed"
-        f"{' at or before ' + as_of if as_of else ''}, and it was created without a schema.",
+        f"The table {context.config.name!r} has no columns: no write has completed, and it was created without a "
+        "schema.",
+        rule="RD-009",
         way_out="Write to it first; a failed write is rolled back by the next one.",
     )
 
 
-def _schema_commits(context: TableContext, timeline: Timeline, as_of: str | None) -> Iterator[dict[str, str]]:
-    """Yield the extra metadata of commits that have a schema, newest first."""
+def _schema_commit(context: TableContext, timeline: Timeline, as_of: str | None) -> Mapping[str, str] | None:
+    """Return the extra metadata of the newest commit that has a schema."""
     for instant in reversed(timeline.completed_writes):
         if as_of is not None and instant.requested_time > as_of:
             continue
         payload = read_payload(context.ports.storage, context.config, instant) or {}
-        extra = payload.get("extraMetadata") or {}
+        extra: Mapping[str, str] = payload.get("extraMetadata") or {}
         if payload.get("operationType") not in _KEEP_THE_SCHEMA and extra.get("schema"):
-            yield extra
+            return extra
+    return None
+
+
+def _of_commit(context: TableContext, timeline: Timeline, metadata: Mapping[str, str]) -> TableSchema:
+    own = without_meta_fields(parse_avro(metadata["schema"]))
+    latest = metadata.get("latest_schema")
+    if not latest:
+        return _plain(own)
+    history = load_history(context, timeline)
+    return TableSchema(own, avro_to_arrow(own), current=parse_internal_schema(_json(latest)), history=history)
+
+
+def _in_data_file(context: TableContext, timeline: Timeline) -> TableSchema | None:
+    """Return the schema of a base file, as its footer's Avro schema or its own columns give it."""
+    files = load_snapshot(context, timeline=timeline, read_optimized=True).base_files()
+    if not files:
+        return None
+    file = open_base_file(context.ports.storage, files[-1].path, files[-1].size)
+    avro = file.footer.get(AVRO_SCHEMA)
+    if avro is not None:
+        return _plain(parse_avro(avro.decode("utf-8", errors="replace")))
+    name, namespace = record_name(context.config.name)
+    return _plain(arrow_to_avro(file.schema(), name=name, namespace=namespace))
 
 
 def _plain(schema: Mapping[str, Any]) -> TableSchema:

@@ -41,9 +41,9 @@ def parse_as_of(text: str) -> str:
     elif matched := _DATE.fullmatch(text):
         digits = "".join(matched.groups()) + "000000000"
     else:
-        raise TimeTravelError(f"The snapshot time {text!r} has no form that is known.", way_out=_FORMS)
+        raise TimeTravelError(f"The snapshot time {text!r} has no form that is known.", rule="RD-011", way_out=_FORMS)
     if not _is_real(digits):
-        raise TimeTravelError(f"The snapshot time {text!r} is no time of the calendar.", way_out=_FORMS)
+        raise TimeTravelError(f"The snapshot time {text!r} is no time of the calendar.", rule="RD-011", way_out=_FORMS)
     return digits
 
 
@@ -74,12 +74,14 @@ def check_as_of(context: TableContext, timeline: Timeline, as_of: str) -> None:
         raise TimeTravelError(
             f"The snapshot time {as_of} is not earlier than the pending write {min(pending)}: its rows would "
             "be part of the answer once it completes.",
+            rule="RD-013",
             way_out="Ask for an earlier time, or read without one; a failed write goes away with the next write.",
         )
     retained = _earliest_retained(context, timeline)
     if retained and as_of < retained:
         raise TimeTravelError(
             f"The snapshot time {as_of} lies before {retained}, the earliest time that the cleaner has kept.",
+            rule="RD-014",
             way_out="Ask for a later time.",
         )
 

@@ -25,7 +25,7 @@ from drawstring.files import Snapshot
 from drawstring.protocol.commit_metadata import commit_record, inflight_record
 from drawstring.protocol.conflicts import check_conflicts, check_not_fenced
 from drawstring.protocol.critical_section import CriticalSection, critical_section
-from drawstring.protocol.data_files import remove_markers, remove_unclaimed
+from drawstring.protocol.data_files import marked_files, remove_markers, remove_unclaimed
 from drawstring.protocol.heartbeat import Heartbeat
 from drawstring.protocol.instant_times import next_time
 from drawstring.protocol.metadata_table import prepare_metadata_table, refuse_metadata_table
@@ -76,6 +76,8 @@ class _Pending:
     body: WriteBody
     instant: Instant
     heartbeat: Heartbeat | None
+    is_publishing: bool = False
+    is_given_up: bool = False
 
     def emit(self, step: Step, **detail: str) -> None:
         self.context.emit(Event(step, self.instant.requested_time, detail))
@@ -231,6 +233,7 @@ def _publish(
     )
     deadlines = [section.deadline_ms(), pending.heartbeat.deadline_ms() if pending.heartbeat else None]
     not_after_ms = min((d for d in deadlines if d is not None), default=None)
+    pending.is_publishing = True
     try:
         done = transitions.complete(context, pending.instant, completion_time, payload, not_after_ms=not_after_ms)
     except DeadlineExceededError as error:
@@ -251,13 +254,28 @@ def _give_up(pending: _Pending, section: CriticalSection, error: Exception) -> I
         if mine is not None and mine.state is State.COMPLETED:
             pending.emit(Step.COMPLETE_INSTANT, completion_time=mine.completion_time or "")
             return mine
+        pending.is_given_up = True
         pending.emit(Step.ABORT_WRITE, reason=type(error).__name__)
         if mine is not None:
             rollback(context, section, mine)
+        else:
+            _remove_orphans(pending)
     except DrawstringError:
         # The lock or the storage is gone; the next writer rolls the instant back.
         logger.warning("The failed write %s is left for the next writer to roll back", pending.instant.requested_time)
     return None
+
+
+def _remove_orphans(pending: _Pending) -> None:
+    """Delete what this write wrote after others had rolled it back: nobody else knows of these files.
+
+    They must not stay: once their time lies before the timeline's first instant, Java takes them for archived commits'.
+    """
+    if pending.is_publishing:
+        return  # It may have been completed, and archived since; then the files are the table's.
+    storage, requested_time = pending.context.ports.storage, pending.instant.requested_time
+    storage.delete(marked_files(storage, requested_time) or ())
+    remove_markers(storage, requested_time)
 
 
 def _own_instant(pending: _Pending) -> Instant | None:
@@ -276,6 +294,9 @@ def _abort(pending: _Pending, error: Exception) -> None:
                 context, purpose="rollback", requested_time=pending.instant.requested_time
             ) as section:
                 _give_up(pending, section, error)
+        elif mine is None and not pending.is_given_up:
+            pending.emit(Step.ABORT_WRITE, reason=type(error).__name__)
+            _remove_orphans(pending)
         if pending.heartbeat is not None:
             pending.heartbeat.stop()
     except DrawstringError:

@@ -18,7 +18,7 @@ from drawstring.files import BaseFile, FileGroupId, FileSlice, Snapshot
 from drawstring.ports import FileStatus, Storage
 from drawstring.read.time_travel import check_as_of, parse_as_of
 from drawstring.table_config import TableType
-from drawstring.timeline.load import load_timeline, read_payload
+from drawstring.timeline.load import load_timeline, read_payload, timeline_folder
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.instants import Action
 from drawstring_spec.layout import HOODIE_FOLDER, PARTITION_METADATA_NAMES
@@ -96,9 +96,10 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     if query_time is None:
         return Snapshot(timeline, None, ())
     replaced = replaced_file_groups(context, timeline, query_time)
+    committed = _Committed(context, timeline)
     chosen: dict[FileGroupId, BaseFile] = {}
     for base_file in _base_files(context.ports.storage, refuse_logs=not read_optimized):
-        if base_file.requested_time > query_time or not timeline.is_completed(base_file.requested_time):
+        if base_file.requested_time > query_time or not committed.holds(base_file.requested_time):
             continue
         best = chosen.get(base_file.group)
         # Of two files of one operation (a task that ran twice) the choice is arbitrary, but always the same.
@@ -110,6 +111,32 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
         if group not in replaced
     )
     return Snapshot(timeline, query_time, slices)
+
+
+class _Committed:
+    """Knows which requested times are those of completed writes.
+
+    What is older than the active timeline counts as archived, and only what was complete is archived. But a table
+    that has archived nothing has no such times: there, a file from before the first instant is what a writer wrote
+    after it had been rolled back, not knowing it.
+    """
+
+    def __init__(self, context: TableContext, timeline: Timeline) -> None:
+        self._context = context
+        self._timeline = timeline
+        self._has_history: bool | None = None
+
+    def holds(self, requested_time: str) -> bool:
+        """Whether a write of that time is complete."""
+        if not self._timeline.is_completed(requested_time):
+            return False
+        if self._timeline.completion_time(requested_time) is not None:
+            return True
+        if self._has_history is None:
+            config = self._context.config
+            folder = f"{timeline_folder(config)}/{config.history_path}"
+            self._has_history = bool(self._context.ports.storage.list(folder))
+        return self._has_history
 
 
 def replaced_file_groups(context: TableContext, timeline: Timeline, as_of: str) -> frozenset[FileGroupId]:

@@ -1,0 +1,145 @@
+"""Makes a table's history, and two writers' steps, readable on a terminal. Values in, rich renderables out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from drawstring.commands.history import FileGroupFacts, History, OperationFacts
+from drawstring.commands.two_writers import WriterStory
+from drawstring_spec.instants import State
+from drawstring_spec.steps import Step
+from drawstring_spec.times import SECONDS_LENGTH, is_instant_time, parse_instant_time
+
+_STATE_STYLE: Final = {State.REQUESTED: "yellow", State.INFLIGHT: "yellow", State.COMPLETED: "green"}
+_STEP_STYLE: Final = {Step.COMPLETE_INSTANT: "bold green", Step.ABORT_WRITE: "bold red", Step.CHECK_CONFLICTS: "cyan"}
+_MOST_GROUPS: Final = 40
+_BAR_CHARACTERS: Final = 40
+_KIBI: Final = 1024
+
+
+def render_history(history: History) -> RenderableType:
+    """The timeline and, below it, the file groups."""
+    return Group(render_timeline(history.operations), Text(), render_file_groups(history.file_groups))
+
+
+def render_timeline(operations: Sequence[OperationFacts]) -> Table:
+    """One line per instant, in the order of requested time."""
+    table = Table(
+        title="Timeline", title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False
+    )
+    table.add_column("#", justify="right", style="cyan")
+    table.add_column("requested", no_wrap=True)
+    table.add_column("completed after", justify="right", no_wrap=True)
+    table.add_column("operation", no_wrap=True)
+    table.add_column("state")
+    for heading in ("inserts", "updates", "deletes", "files", "size"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for facts in operations:
+        instant = facts.instant
+        table.add_row(
+            str(facts.number),
+            format_time(instant.requested_time),
+            format_duration(instant.requested_time, instant.completion_time),
+            escape(facts.operation.lower().replace("_", " ")),
+            Text(instant.state.label, style=_STATE_STYLE[instant.state]),
+            *(_count(c) for c in (facts.num_inserts, facts.num_updates, facts.num_deletes, facts.num_files)),
+            "" if facts.written_bytes is None else format_size(facts.written_bytes),
+        )
+    return table
+
+
+def render_file_groups(groups: Sequence[FileGroupFacts]) -> RenderableType:
+    """One line per file group: which operations wrote a version of it, and what the newest holds."""
+    table = Table(
+        title="File groups", title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False
+    )
+    table.add_column("partition", no_wrap=True)
+    table.add_column("file group", no_wrap=True, style="dim")
+    table.add_column("versions, by operation", no_wrap=True)
+    table.add_column("rows now", justify="right")
+    table.add_column("size now", justify="right")
+    partition = None
+    for facts in groups[:_MOST_GROUPS]:
+        newest = facts.versions[-1]
+        numbers = ["?" if v.operation is None else str(v.operation) for v in facts.versions]
+        versions = Text(" → ".join(numbers[:-1]) + (" → " if len(numbers) > 1 else ""), style="dim")
+        versions.append(numbers[-1], style="bold cyan")
+        shown = facts.group.partition_path
+        table.add_row(
+            "" if shown == partition else escape(shown or "(not partitioned)"),
+            f"{facts.group.file_id[:8]}…",
+            versions,
+            _count(newest.num_rows),
+            format_size(newest.size),
+        )
+        partition = shown
+    if len(groups) > _MOST_GROUPS:
+        return Group(table, Text(f"… and {len(groups) - _MOST_GROUPS:,} more", style="dim"))
+    return table
+
+
+def render_delays(delays: Mapping[str, float], *, most: int) -> Table:
+    """The carriers with the greatest mean delays, each with a bar."""
+    table = Table(
+        title="Mean arrival delay, in minutes", title_justify="left", title_style="bold", show_header=False, box=None
+    )
+    worst = sorted(delays.items(), key=lambda item: (-item[1], item[0]))[:most]
+    for carrier, minutes in worst:
+        bar = "█" * round(_BAR_CHARACTERS * max(minutes, 0) / max(worst[0][1], 1e-9))
+        table.add_row(escape(carrier), f"{minutes:.1f}", Text(bar, style="cyan"))
+    return table
+
+
+def render_race(stories: Sequence[WriterStory]) -> Table:
+    """What writers did at the same time, one column each, in the order in which it happened."""
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("ms", justify="right", style="dim")
+    for story in stories:
+        table.add_column(story.name, no_wrap=True)
+    seen = sorted(
+        (step.elapsed_ms, index, position, step.step)
+        for index, story in enumerate(stories)
+        for position, step in enumerate(story.steps)
+    )
+    for elapsed_ms, index, _, step in seen:
+        cells = [Text() for _ in stories]
+        cells[index] = Text(step, style=_STEP_STYLE.get(step, ""))
+        table.add_row(f"{elapsed_ms:,}", *cells)
+    return table
+
+
+def format_time(instant_time: str) -> str:
+    """``20130101051700000`` as ``2013-01-01 05:17:00.000``; what is no instant time stays as it is."""
+    if not is_instant_time(instant_time):
+        return instant_time
+    t = instant_time
+    milliseconds = f".{t[14:17]}" if len(t) > SECONDS_LENGTH else ""
+    return f"{t[:4]}-{t[4:6]}-{t[6:8]} {t[8:10]}:{t[10:12]}:{t[12:14]}{milliseconds}"
+
+
+def format_duration(requested_time: str, completion_time: str | None) -> str:
+    """Time from request to completion; empty while it is pending."""
+    if completion_time is None:
+        return ""
+    elapsed_ms = parse_instant_time(completion_time) - parse_instant_time(requested_time)
+    return f"{elapsed_ms / 1000:.1f} s"
+
+
+def format_size(num_bytes: int) -> str:
+    """Bytes with a binary unit, three digits: ``1.46 MiB``."""
+    size = float(num_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < _KIBI:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.3g} {unit}"
+        size /= _KIBI
+    return f"{size:,.3g} TiB"
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"

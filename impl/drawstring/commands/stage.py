@@ -1,0 +1,116 @@
+"""Where the demo plays: on Spark, or in this process where there is no Java."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from drawstring.engine import Engine
+from drawstring.engine.embedded import EmbeddedEngine
+from drawstring.errors import EngineError
+from drawstring.table import Table
+
+
+class Stage(Protocol):
+    """An engine, and how one brings data to it and asks it questions."""
+
+    @property
+    def title(self) -> str:
+        """The engine's name, for people."""
+        ...
+
+    @property
+    def engine(self) -> Engine:
+        """What `Table.create` and `Table.open` take."""
+        ...
+
+    def frame(self, rows: pa.Table) -> Any:
+        """`rows` as a user of the engine would have them."""
+        ...
+
+    def rows(self, table: Table, *, as_of: str | None = None) -> pa.Table:
+        """All rows of a snapshot, without meta columns."""
+        ...
+
+    def mean_delay_by_carrier(self, table: Table) -> dict[str, float]:
+        """Mean arrival delay in minutes per carrier, as the engine's own aggregation works it out."""
+        ...
+
+    def close(self) -> None:
+        """Stop what was started."""
+        ...
+
+
+class EmbeddedStage:
+    """In this process, with pyarrow."""
+
+    title = "the embedded engine (pyarrow, in this process)"
+
+    def __init__(self) -> None:
+        self.engine: Engine = EmbeddedEngine()
+
+    def frame(self, rows: pa.Table) -> Any:
+        """Arrow tables are what it takes."""
+        return rows
+
+    def rows(self, table: Table, *, as_of: str | None = None) -> pa.Table:
+        """Through `Table.read`."""
+        return table.read(as_of=as_of, meta_columns=False)
+
+    def mean_delay_by_carrier(self, table: Table) -> dict[str, float]:
+        """By Arrow's group-by."""
+        grouped = table.read(columns=["carrier", "arr_delay"]).group_by("carrier").aggregate([("arr_delay", "mean")])
+        return dict(zip(grouped["carrier"].to_pylist(), grouped["arr_delay_mean"].to_pylist(), strict=True))
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+class SparkStage:
+    """On a local Spark session. Raises `EngineError` where it cannot start."""
+
+    def __init__(self) -> None:
+        from drawstring.spark import SparkEngine  # noqa: PLC0415 -- pyspark is an extra
+        from drawstring.spark.local_session import local_session  # noqa: PLC0415 -- as above
+
+        self._session = local_session("drawstring demo")
+        self.engine: Engine = SparkEngine(self._session)
+        self.title = f"Spark {self._session.version} ({self._session.sparkContext.master})"
+
+    def frame(self, rows: pa.Table) -> Any:
+        """A Spark DataFrame."""
+        return self._session.createDataFrame(rows)
+
+    def rows(self, table: Table, *, as_of: str | None = None) -> pa.Table:
+        """Through `Table.to_spark`."""
+        return table.to_spark(self._session, as_of=as_of, meta_columns=False).toArrow()
+
+    def mean_delay_by_carrier(self, table: Table) -> dict[str, float]:
+        """By Spark's group-by on the executors."""
+        frame = table.to_spark(self._session, columns=["carrier", "arr_delay"])
+        grouped = frame.groupBy("carrier").agg({"arr_delay": "avg"}).collect()
+        return {row[0]: row[1] for row in grouped}
+
+    def close(self) -> None:
+        """Stop the session."""
+        self._session.stop()
+
+
+def why_no_spark() -> str | None:
+    """Why the demo cannot play on Spark, in words; None where it can."""
+    try:
+        from drawstring.spark.local_session import why_unavailable  # noqa: PLC0415 -- pyspark is an extra
+    except ModuleNotFoundError as error:
+        return f"{error.name} is not installed (pip install 'drawstring[spark]')"
+    return why_unavailable()
+
+
+def open_stage(engine: str) -> Stage:
+    """Open the stage that `engine` names: ``spark`` or ``embedded``. Raises `EngineError`."""
+    if engine == "embedded":
+        return EmbeddedStage()
+    reason = why_no_spark()
+    if reason is not None:
+        raise EngineError(f"The demo cannot run on Spark: {reason}.", way_out="Leave --engine out.")
+    return SparkStage()

@@ -49,7 +49,7 @@ def extra_of(module: str) -> str | None:
 
 def _explain(name: str, error: Exception) -> CommandNotInstalledError:
     module = error.name if isinstance(error, ModuleNotFoundError) else None
-    if module is None:
+    if module is None or module.startswith(DISTRIBUTION):
         return CommandNotInstalledError(f"'{DISTRIBUTION} {name}' could not be loaded: {error!r}.")
     extra = extra_of(module)
     return CommandNotInstalledError(

@@ -108,12 +108,14 @@ def show_requirement(
             f"[dim]Really:[/] {escape(requirement.actual_reading or '')}",
             f"[dim]Evidence:[/] {escape(requirement.evidence or '')}",
         ]
-    lines.append("")
-    lines += [f"[dim]Check:[/] {escape(check)}" for check in requirement.checks]
     if requirement.unchecked:
-        lines.append(f"[red]Unchecked:[/] {escape(requirement.unchecked)}")
+        lines += ["", f"[red]Unchecked:[/] {escape(requirement.unchecked)}"]
     title = f"{requirement.id}  {_level(requirement.level)}  {escape(requirement.chapter)}"
-    Console().print(Panel("\n".join(lines), title=title, title_align="left"))
+    console = Console(highlight=False)
+    console.print(Panel("\n".join(lines), title=title, title_align="left"))
+    for check in requirement.checks:
+        # Whole lines, however narrow the terminal: they are there to be copied.
+        console.print(f"[dim]check:[/] {escape(check)}", soft_wrap=True)
 
 
 @app.command("coverage")

@@ -1,0 +1,70 @@
+"""Writers beside the table services of others: a clustering that is pending, a restore."""
+
+from __future__ import annotations
+
+import pytest
+
+from drawstring.codec.avro_container import encode
+from drawstring.errors import ConcurrencyError, ConflictError
+from drawstring.timeline import transitions
+from drawstring.timeline.load import load_timeline
+from drawstring_spec.instants import Action
+from unit.impl.protocol.test_write import A, B, completed, write
+from unit.impl.protocol.world import OCC, World
+
+SERVICE_TIME = "29990101000000000"
+SYNC_MARKER = bytes(16)
+
+
+def request_clustering(world: World, file_id: str) -> None:
+    """Java plans a clustering of one file group."""
+    slices = [{"fileId": file_id, "partitionPath": "p", "version": 1}]
+    groups = [{"slices": slices, "numOutputFileGroups": 1, "version": 1}]
+    plan = {"operationType": "CLUSTER", "clusteringPlan": {"inputGroups": groups, "version": 1}, "version": 1}
+    content = encode("HoodieRequestedReplaceMetadata", plan, sync_marker=SYNC_MARKER)
+    transitions.request(world.context(), SERVICE_TIME, Action.CLUSTERING, content)
+
+
+def request_restore(world: World) -> None:
+    """Java begins to take the table back to a savepoint."""
+    transitions.request(
+        world.context(), SERVICE_TIME, Action.RESTORE, encode("HoodieRestorePlan", {}, sync_marker=SYNC_MARKER)
+    )
+
+
+def test_an_update_of_a_file_group_that_is_being_clustered_is_refused():
+    world = World()
+    write(world, {A: "k1"}, OCC)
+    with pytest.raises(ConflictError, match="is rewriting"):
+        write(world, {A: "k1"}, OCC, after_lookup=lambda: request_clustering(world, A))
+    assert len(completed(world)) == 1
+
+
+def test_an_update_of_another_file_group_completes_beside_a_clustering():
+    world = World()
+    write(world, {A: "k1"}, OCC)
+    write(world, {B: "k2"}, OCC, after_lookup=lambda: request_clustering(world, A))
+    assert len(completed(world)) == 2
+
+
+def test_a_writer_leaves_a_pending_clustering_where_it_is():
+    world = World()
+    request_clustering(world, A)
+    write(world, {B: "k2"}, OCC)
+    assert len(load_timeline(world.storage, world.context().config).pending(Action.CLUSTERING)) == 1
+
+
+def test_a_restore_that_begins_during_a_write_stops_it():
+    world = World()
+    with pytest.raises(ConflictError, match="restore"):
+        write(world, {A: "k1"}, OCC, after_lookup=lambda: request_restore(world))
+    assert completed(world) == []
+
+
+def test_a_restore_that_is_pending_stops_a_write_before_it_begins():
+    world = World()
+    request_restore(world)
+    before = dict(world.storage.files)
+    with pytest.raises(ConcurrencyError, match="pending"):
+        write(world, {A: "k1"}, OCC)
+    assert world.storage.files == before

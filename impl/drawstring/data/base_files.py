@@ -21,7 +21,7 @@ from drawstring.data.bloom import BloomFilter, BloomParameters
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.types import LIST_ELEMENT
 from drawstring_spec.footers import AVRO_SCHEMA, AVRO_WRITER_MODEL, MAX_RECORD_KEY, MIN_RECORD_KEY, WRITER_MODEL
-from drawstring_spec.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
+from drawstring_spec.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, META_FIELDS, PARTITION_PATH, RECORD_KEY
 
 GZIP_LEVEL: Final = 4
 """Arrow's own default is 9, several times as slow for a few percent of size."""
@@ -113,8 +113,15 @@ def stamp_rows(rows: pa.Table, keys: pa.Array, stamp: FileStamp, *, first_row: i
         PARTITION_PATH: constant_column(stamp.partition_path, count),
         FILE_NAME: constant_column(stamp.file_name, count),
     }
-    fields = [pa.field(name, column.type) for name, column in meta.items()]
-    return pa.Table.from_arrays([*meta.values(), *rows.columns], schema=pa.schema([*fields, *rows.schema]))
+    return with_meta_columns(meta, rows)
+
+
+def with_meta_columns(meta: Mapping[str, pa.Array | pa.ChunkedArray], rows: pa.Table) -> pa.Table:
+    """Return `meta` in front of the table's own columns; what else of meta columns `rows` has is left out."""
+    own = [name for name in rows.column_names if name not in META_FIELDS]
+    schema = pa.schema([pa.field(name, column.type) for name, column in meta.items()])
+    schema = pa.schema([*schema, *(rows.schema.field(name) for name in own)])
+    return pa.Table.from_arrays([*meta.values(), *(rows.column(name) for name in own)], schema=schema)
 
 
 def encode_base_file(

@@ -70,6 +70,10 @@ class BloomParameters:
         """Hash functions of one row."""
         return math.ceil(math.log(2) * self.num_bits() / self.num_entries)
 
+    def max_rows(self) -> int:
+        """Rows that the filter grows to."""
+        return max(1, math.ceil(self.max_entries / self.num_entries)) if self.dynamic else 1
+
 
 @dataclass(slots=True)
 class BloomFilter:
@@ -105,8 +109,12 @@ class BloomFilter:
             parameters.dynamic,
             parameters.num_entries if parameters.dynamic else 0,
             0,
-            max(1, math.ceil(parameters.max_entries / parameters.num_entries)) if parameters.dynamic else 1,
+            parameters.max_rows(),
         )
+
+    def num_keys(self, *, at_least: int) -> int:
+        """Return how many keys were added: a dynamic filter counts them, of a simple one only `at_least` is known."""
+        return max(at_least, (len(self.rows) - 1) * self.row_entries + self.last_row_entries)
 
     def add(self, keys: pa.Array) -> None:
         """Add keys (``pa.string()``, no nulls), as if one after the other."""

@@ -27,12 +27,14 @@ _FLOAT_BITS: Final = {pa.float32(): 24, pa.float64(): 53}
 class _Rules:
     """What differs between a caller's data and an old file of the table."""
 
-    may_miss: bool
-    may_promote: bool
+    may_miss: bool = False
+    may_promote: bool = False
+    may_narrow: bool = False
 
 
-_STRICT: Final = _Rules(may_miss=False, may_promote=False)
+_STRICT: Final = _Rules()
 _EVOLVED: Final = _Rules(may_miss=True, may_promote=True)
+_KEYS: Final = _Rules(may_narrow=True)
 
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -53,6 +55,28 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     _check_names(own, schema.names, "")
     columns = [_column(table.column(field.name), field, field.name, _STRICT) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def conform_columns(table: pa.Table, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
+    """Return some columns of a caller's table in the table's types; others are ignored.
+
+    Integers may be of a wider type as long as their values fit: Python's come as 64 bits.
+
+    Args:
+        table: the caller's rows.
+        schema: the table's.
+        names: columns that are wanted.
+
+    Raises:
+        SchemaError: a column is missing, or does not fit.
+
+    """
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise SchemaError(f"Column {missing[0]!r} is missing from the keys.", way_out=f"They need: {', '.join(names)}.")
+    wanted = pa.schema([schema.field(name) for name in names])
+    columns = [_column(table.column(field.name), field.with_nullable(True), field.name, _KEYS) for field in wanted]
+    return pa.table(columns, names=list(names))
 
 
 def widen(table: pa.Table, schema: pa.Schema, *, path: str) -> pa.Table:
@@ -234,7 +258,7 @@ def _holds(target: pa.DataType, source: pa.DataType, rules: _Rules) -> bool:
 
 def _holds_integer(target: pa.DataType, natural: pa.DataType, rules: _Rules) -> bool:
     if target in _INTEGERS:
-        return _INTEGERS[target] >= _INTEGERS[natural]
+        return rules.may_narrow or _INTEGERS[target] >= _INTEGERS[natural]
     if target in _FLOAT_BITS:
         return rules.may_promote or _FLOAT_BITS[target] >= _INTEGERS[natural]
     if pat.is_decimal(target):

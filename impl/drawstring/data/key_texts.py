@@ -7,6 +7,7 @@ numbers are refused: what ``Double.toString`` gives depends on the Java version,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -51,6 +52,12 @@ def field_column(table: pa.Table, field: str) -> pa.Array:
             raise RecordKeyError(f"The field {field!r} leads nowhere: {column.type} has no member {name!r}.")
         column = pc.struct_field(column, name)
     return column
+
+
+def top_level_names(fields: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the top-level columns in which key fields lie; a dotted name that is no column leads into a struct."""
+    names = [field if field in columns else field.partition(".")[0] for field in fields]
+    return list(dict.fromkeys(names))
 
 
 def single_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:

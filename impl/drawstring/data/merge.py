@@ -9,7 +9,7 @@ number, in their place; changed rows take the new ones; new keys come last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pat
 
-from drawstring.data.base_files import FileStamp, constant_column
+from drawstring.data.base_files import FileStamp, constant_column, with_meta_columns
 from drawstring.data.key_texts import single_chunk
 from drawstring.errors import InputError, SchemaError
 from drawstring_spec.meta_fields import (
@@ -212,36 +212,28 @@ def _assemble(base: pa.Table, changes: pa.Table, keys: pa.Array, stamp: FileStam
 
 
 def _stamped(changes: pa.Table, keys: pa.Array, stamp: FileStamp) -> pa.Table:
-    columns: list[Any] = [
-        constant_column(stamp.requested_time, changes.num_rows),
-        stamp.sequence_numbers(0, changes.num_rows),
-        keys,
-        *changes.columns,
-    ]
-    return pa.table(columns, names=[*KEPT_META_FIELDS, *changes.column_names])
+    meta = {
+        COMMIT_TIME: constant_column(stamp.requested_time, changes.num_rows),
+        COMMIT_SEQNO: stamp.sequence_numbers(0, changes.num_rows),
+        RECORD_KEY: keys,
+    }
+    return with_meta_columns(meta, changes)
 
 
 def _plain_dictionaries(base: pa.Table) -> pa.Table:
     """Make the commit time a dictionary column, as the rows that come in have it."""
-    column = base.column(COMMIT_TIME)
-    if not pat.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    names = [name for name in base.column_names if name not in META_FIELDS]
-    columns: list[Any] = [
-        column,
-        base.column(COMMIT_SEQNO),
-        base.column(RECORD_KEY),
-        *(base.column(name) for name in names),
-    ]
-    return pa.table(columns, names=[*KEPT_META_FIELDS, *names])
+    times = base.column(COMMIT_TIME)
+    if not pat.is_dictionary(times.type):
+        times = pc.dictionary_encode(times)
+    meta = {COMMIT_TIME: times, COMMIT_SEQNO: base.column(COMMIT_SEQNO), RECORD_KEY: base.column(RECORD_KEY)}
+    return with_meta_columns(meta, base)
 
 
 def _complete(rows: pa.Table, stamp: FileStamp) -> pa.Table:
     """Add the two meta columns that are the same for all rows of the file."""
-    own = [name for name in rows.column_names if name not in META_FIELDS]
     constants = {PARTITION_PATH: stamp.partition_path, FILE_NAME: stamp.file_name}
-    columns = [
-        constant_column(constants[name], rows.num_rows) if name in constants else rows.column(name)
-        for name in (*META_FIELDS, *own)
-    ]
-    return pa.table(columns, names=[*META_FIELDS, *own])
+    meta = {
+        name: constant_column(constants[name], rows.num_rows) if name in constants else rows.column(name)
+        for name in META_FIELDS
+    }
+    return with_meta_columns(meta, rows)

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 
 from drawstring_model.state import TimelineFile
 from drawstring_sim.operations import Key
-from drawstring_sim.raw_state import parse_data_file
+from drawstring_sim.raw_state import parse_data_file, read_payload
 from drawstring_sim.recorder import Change
-from drawstring_spec.instants import State
+from drawstring_spec.instants import Action, State
 from drawstring_spec.layout import HEARTBEAT_FOLDER, HOODIE_FOLDER, LOCK_FILE, TIMELINE_FOLDER
 from drawstring_spec.names import TimelineFileName
 
@@ -130,6 +130,17 @@ def timeline_file(name: str) -> TimelineFile:
     instant = TimelineFileName.parse(name).instant
     completion = int(instant.completion_time) if instant.completion_time is not None else None
     return TimelineFile(int(instant.requested_time), instant.action, State(instant.state), completion)
+
+
+def rollback_target(change: Change) -> int | None:
+    """Requested time of the instant that a change plans to roll back; None where it plans no rollback."""
+    folder, _, name = change.path.rpartition("/")
+    if folder != TIMELINE_FOLDER or change.after is None:
+        return None
+    file = timeline_file(name)
+    if file.action is not Action.ROLLBACK or file.state is not State.REQUESTED:
+        return None
+    return int(read_payload(change.path, change.after)["instantToRollback"]["commitTime"])
 
 
 def is_data_file(path: str) -> bool:

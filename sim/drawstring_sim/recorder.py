@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from drawstring.events import Event
 from drawstring_sim.operations import Content, Operation
-from drawstring_spec.layout import TIMELINE_FOLDER
+from drawstring_spec.layout import TEMP_FOLDER, TIMELINE_FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A writer listed the timeline: what it decides next, it decides by this."""
+    """A writer listed the timeline, or an operation's markers: what it decides next, it decides by this.
+
+    Attributes:
+        writer: name of the incarnation.
+        prefix: the folder that was listed.
+        at_ms: simulated time.
+
+    """
 
     writer: str
+    prefix: str
     at_ms: int
 
 
@@ -115,9 +123,9 @@ class Recorder:
         self.entries.append(Change(writer, path, before, after, at_ms))
 
     def look(self, writer: str, prefix: str, at_ms: int) -> None:
-        """Record a listing, if it is one of the timeline."""
-        if prefix == TIMELINE_FOLDER:
-            self.entries.append(Look(writer, at_ms))
+        """Record a listing, if it is one of the timeline or of markers."""
+        if prefix == TIMELINE_FOLDER or prefix.startswith(f"{TEMP_FOLDER}/"):
+            self.entries.append(Look(writer, prefix, at_ms))
 
     def said(self, writer: str, event: Event, at_ms: int) -> None:
         """Record an event."""

@@ -8,10 +8,11 @@ change, whoever says what about it; what is not visible becomes one when the wri
 | ``GenerateRequestedTime``, ``StartHeartbeat`` | held back until the instant they are for is on the timeline |
 | ``RequestInstant``, ``StartInflight``, ``CompleteInstant`` | the file appears in the timeline's folder |
 | ``LookupKeys``, ``CheckConflicts`` | the event; placed at the listing of the timeline that it was decided by |
+| ``RequestRollback`` | the rollback's file appears; placed at the listing of the markers that its plan was made by |
 | ``WriteFile``, ``DeleteFile`` | a Parquet file appears or goes |
 | ``AcquireLock``, ``ReleaseLock`` | the lock file changes its owner or goes; a lapsed lease goes with the event |
 | ``UpdateMetadata``, ``AbortWrite`` | the event |
-| ``RequestRollback`` ... ``CompleteRollback`` | the rollback's files appear; the target's requested file goes |
+| ``StartRollback`` ... ``CompleteRollback`` | the rollback's files appear; the target's requested file goes |
 | ``RenewHeartbeat``, ``StopHeartbeat`` | the heartbeat file is written again, or goes |
 | ``ExpireLock``, ``ExpireHeartbeat`` | somebody acts on it, *and* by the true time it is so |
 | ``Crash`` | the kernel fences the incarnation; also: an operation ended without giving everything back |
@@ -49,12 +50,11 @@ from drawstring_model.state import (
     storage_view,
 )
 from drawstring_sim.operations import Kind, Operation
-from drawstring_sim.raw_state import read_payload
-from drawstring_sim.raw_view import RawView, is_data_file, lock_owner, timeline_file
+from drawstring_sim.raw_view import RawView, is_data_file, lock_owner, rollback_target, timeline_file
 from drawstring_sim.recorder import Answered, Began, Change, Died, Ended, Entry, Look, Recorder, Said
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
-from drawstring_spec.layout import HEARTBEAT_FOLDER, LOCK_FILE, TIMELINE_FOLDER
+from drawstring_spec.layout import HEARTBEAT_FOLDER, LOCK_FILE, TEMP_FOLDER, TIMELINE_FOLDER
 from drawstring_spec.steps import Step
 
 _SHOWN = 12
@@ -98,8 +98,9 @@ class Refinement:
     _places: dict[str, int] = field(default_factory=dict)
     _operations: dict[str, Operation] = field(default_factory=dict)
     _last_look: dict[str, State] = field(default_factory=dict)
-    _decisions: dict[int, Event] = field(default_factory=dict)
+    _decisions: dict[int, Event | Change] = field(default_factory=dict)
     _half_removed: set[TimelineFile] = field(default_factory=set)
+    _not_yet: set[TimelineFile] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
     _lapsed: set[str] = field(default_factory=set)
 
@@ -118,12 +119,14 @@ class Refinement:
     # Before the replay: which listing each decision was made by.
 
     def _find_decisions(self) -> None:
-        looks: dict[str, int] = {}
+        looks: dict[tuple[str, str], int] = {}
         for at, entry in enumerate(self.recorder.entries):
             if isinstance(entry, Look):
-                looks[entry.writer] = at
+                looks[entry.writer, entry.prefix] = at
             elif isinstance(entry, Said) and entry.event.step in _DECIDED_BY_LOOK:
-                self._decisions[looks[entry.writer]] = entry.event
+                self._decisions[looks[entry.writer, TIMELINE_FOLDER]] = entry.event
+            elif isinstance(entry, Change) and (target := rollback_target(entry)) is not None:
+                self._decisions[looks[entry.writer, f"{TEMP_FOLDER}/{target:017}"]] = entry
 
     # The replay, entry by entry.
 
@@ -135,11 +138,12 @@ class Refinement:
             self._take_event(entry)
             self._compare()
         elif isinstance(entry, Look):
-            self._last_look[entry.writer] = self.state
             decision = self._decisions.get(self._at)
-            if decision is not None:
+            if isinstance(decision, Change):
+                self._request_rollback(decision, entry.at_ms)
+            elif decision is not None:
                 self._decide(entry.writer, decision)
-                self._last_look[entry.writer] = self.state
+            self._last_look[entry.writer] = self.state
         elif isinstance(entry, Began):
             self._place(entry.writer)
             self._operations[entry.writer] = entry.operation
@@ -231,11 +235,17 @@ class Refinement:
             self._move(Move(Step.START_ROLLBACK, writer, target=file.requested_time))
         elif file.state is InstantState.COMPLETED:
             self._move(Move(Step.COMPLETE_ROLLBACK, writer, target=file.requested_time, time=file.completion_time))
-        elif change.after is not None:
-            plan = read_payload(change.path, change.after)
-            target = int(plan["instantToRollback"]["commitTime"])
-            self._expire_heartbeat(change.writer, target, change.at_ms)
-            self._move(Move(Step.REQUEST_ROLLBACK, writer, time=file.requested_time, target=target))
+        else:
+            self._not_yet.discard(file)
+
+    def _request_rollback(self, change: Change, decided_at_ms: int) -> None:
+        """A rollback's plan is made by a listing of the markers, a little before it is on the timeline."""
+        file = timeline_file(change.path.rpartition("/")[2])
+        target = rollback_target(change)
+        self._expire_heartbeat(change.writer, target or 0, decided_at_ms)
+        writer = self._rollbacker(change.writer)
+        self._move(Move(Step.REQUEST_ROLLBACK, writer, time=file.requested_time, target=target))
+        self._not_yet.add(file)
 
     def _expire_heartbeat(self, name: str, target: int, now_ms: int) -> None:
         """A heartbeat expires when somebody acts on it, but only if by the true time it has; one's own at will."""
@@ -279,6 +289,8 @@ class Refinement:
         if change.after is not None:
             self._move(Move(Step.WRITE_FILE, self._place(change.writer), group=group, token=token))
             return
+        if requested_time not in self.state.world.requested:
+            return  # Off the timeline: the file was nobody's.
         for rollback in self.state.world.rollbacks:
             if rollback.target == requested_time and rollback.state is InstantState.INFLIGHT:
                 self._move(
@@ -380,11 +392,15 @@ class Refinement:
 
     def _compare(self) -> None:
         model, view = storage_view(self.state), self.view
-        timeline = view.timeline | self._half_removed
+        timeline = view.timeline | self._half_removed | self._not_yet
         if timeline != model.timeline:
             raise self._finding(_difference("timeline", timeline, model.timeline))
-        if view.data_files != model.data_files:
-            raise self._finding(f"Data files on storage: {view.data_files}; in the model: {model.data_files}.")
+        # Files of an instant that is off the timeline are nobody's: what a dead writer still wrote, and may remove.
+        known = set(self.state.world.requested)
+        files = {name: rows for name, rows in view.data_files.items() if name[1] in known}
+        expected_files = {name: dict(rows) for name, rows in model.data_files.items() if name[1] in known}
+        if files != expected_files:
+            raise self._finding(f"Data files on storage: {files}; in the model: {expected_files}.")
         held = view.lock is not None and view.lock.owner not in self._lapsed
         if held != model.lock_held:
             raise self._finding(f"The lock is {_held(held)} on storage and {_held(model.lock_held)} in the model.")

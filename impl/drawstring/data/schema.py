@@ -138,7 +138,8 @@ def parse_avro(text: str) -> dict[str, Any]:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"An Avro schema of the table is no JSON: {text[:80]!r}.") from error
-    if not isinstance(schema, dict) or schema.get("type") != "record":
+    fields = schema.get("fields") if isinstance(schema, dict) and schema.get("type") == "record" else None
+    if not isinstance(fields, list) or not all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in fields):
         raise FormatError(f"An Avro schema of the table is no record: {text[:80]!r}.")
     return schema
 

@@ -138,10 +138,14 @@ def parse_avro(text: str) -> dict[str, Any]:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"An Avro schema of the table is no JSON: {text[:80]!r}.") from error
-    fields = schema.get("fields") if isinstance(schema, dict) and schema.get("type") == "record" else None
-    if not isinstance(fields, list) or not all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in fields):
+    if not isinstance(schema, dict) or schema.get("type") != "record" or not _has_fields(schema):
         raise FormatError(f"An Avro schema of the table is no record: {text[:80]!r}.")
     return schema
+
+
+def _has_fields(record: Mapping[str, Any]) -> bool:
+    fields = record.get("fields")
+    return isinstance(fields, list) and all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in fields)
 
 
 def avro_to_arrow(schema: Mapping[str, Any]) -> pa.Schema:

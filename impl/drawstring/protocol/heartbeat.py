@@ -7,8 +7,10 @@ monotonic clock, so it regards itself as dead no later than others do.
 
 from __future__ import annotations
 
+import contextlib
+
 from drawstring.context import TableContext
-from drawstring.errors import HeartbeatExpiredError, NotFoundError, StorageError
+from drawstring.errors import HeartbeatExpiredError, NotFoundError, PreconditionFailedError, StorageError
 from drawstring.events import Event
 from drawstring.locks.storage_clock import StorageClock
 from drawstring.ports import Duty
@@ -34,28 +36,33 @@ class Heartbeat:
         self._context = context
         self._requested_time = requested_time
         self._alive_since_ms = 0
+        self._etag = ""
         self._duty: Duty | None = None
 
     def start(self) -> None:
         """Write the file and keep it fresh."""
         context = self._context
-        self._beat()
+        started_at_ms = context.ports.clock.monotonic_ms()
+        self._etag = context.ports.storage.put(heartbeat_path(self._requested_time), b"").etag
+        self._alive_since_ms = started_at_ms
         context.emit(Event(Step.START_HEARTBEAT, self._requested_time))
         interval_ms = int(context.options["hoodie.client.heartbeat.interval_in_ms"])
         self._duty = context.ports.background.every(interval_ms, self._renew, name="drawstring-heartbeat")
 
-    def _beat(self) -> None:
-        started_at_ms = self._context.ports.clock.monotonic_ms()
-        self._context.ports.storage.put(heartbeat_path(self._requested_time), b"")
-        self._alive_since_ms = started_at_ms
-
     def _renew(self) -> None:
-        if self._context.ports.clock.monotonic_ms() >= self.deadline_ms():
-            return  # Others may have judged already; coming back to life would deceive them.
+        """Rewrite the file, unless others may regard it as expired: coming back to life would deceive them."""
+        storage, path = self._context.ports.storage, heartbeat_path(self._requested_time)
+        started_at_ms = self._context.ports.clock.monotonic_ms()
         try:
-            self._beat()
+            self._etag = storage.put_if_match(path, b"", self._etag, not_after_ms=self.deadline_ms()).etag
+        except PreconditionFailedError:
+            # Ours, under an etag whose answer was lost. When it was written is not known, so the deadline stands.
+            with contextlib.suppress(StorageError):
+                self._etag = storage.head(path).etag
+            return
         except StorageError:
-            return  # The next interval tries again; until then the deadline stands.
+            return  # Gone, or too late, or the next interval tries again; until then the deadline stands.
+        self._alive_since_ms = started_at_ms
         self._context.emit(Event(Step.RENEW_HEARTBEAT, self._requested_time))
 
     def deadline_ms(self) -> int:

@@ -79,10 +79,10 @@ def read_snapshot(
     """
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
     available = query_schema(context, schema)
-    wanted = _wanted(available, columns, meta_columns=meta_columns)
-    expression = _expression(filter, available)
-    needed = _with_filter_columns(wanted, available, expression)
-    queries = [_file_query(context, schema, needed, file) for file in snapshot.base_files()]
+    wanted = wanted_columns(available, columns, meta_columns=meta_columns)
+    expression = filter_expression(filter, available)
+    needed = with_filter_columns(wanted, available, expression)
+    queries = [file_query(context, schema, needed, file) for file in snapshot.base_files()]
     tables = context.ports.tasks.run(read_base_file, queries, label="read base files")
     table = pa.concat_tables(tables) if tables else needed.empty_table()
     if expression is not None:
@@ -101,7 +101,8 @@ def query_schema(context: TableContext, schema: TableSchema) -> pa.Schema:
     return pa.schema([*meta, *own])
 
 
-def _wanted(available: pa.Schema, columns: Sequence[str] | None, *, meta_columns: bool) -> pa.Schema:
+def wanted_columns(available: pa.Schema, columns: Sequence[str] | None, *, meta_columns: bool) -> pa.Schema:
+    """Return the columns that a query asks for, in its order. Raises `InputError` for one that is not there."""
     if columns is None:
         return pa.schema([f for f in available if meta_columns or f.name not in META_FIELDS])
     if isinstance(columns, str):
@@ -116,8 +117,8 @@ def _wanted(available: pa.Schema, columns: Sequence[str] | None, *, meta_columns
     return pa.schema([available.field(name) for name in columns])
 
 
-def _expression(condition: Any, available: pa.Schema) -> Any:
-    """Return the condition as an expression that fits the columns, or None."""
+def filter_expression(condition: Any, available: pa.Schema) -> Any:
+    """Return the condition as an expression that fits the columns, or None. Raises `InputError` if it does not fit."""
     if condition is None:
         return None
     try:
@@ -131,7 +132,8 @@ def _expression(condition: Any, available: pa.Schema) -> Any:
     return expression
 
 
-def _with_filter_columns(wanted: pa.Schema, available: pa.Schema, expression: Any) -> pa.Schema:
+def with_filter_columns(wanted: pa.Schema, available: pa.Schema, expression: Any) -> pa.Schema:
+    """Return the wanted columns and, behind them, those that only the filter needs."""
     if expression is None:
         return wanted
     extra = [f for f in available if f.name not in wanted.names and _uses(expression, f.name, available)]
@@ -148,7 +150,8 @@ def _uses(expression: Any, name: str, available: pa.Schema) -> bool:
     return False
 
 
-def _file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
+def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
+    """Return what `read_base_file` needs to read one file's part of a query. Raises `CorruptFileError`."""
     values = partition_values(context.config, schema.columns, file.group.partition_path)
     constants = {name: value for name, value in values.items() if name in needed.names}
     written = file_version(schema.history, file.requested_time) if schema.current else None

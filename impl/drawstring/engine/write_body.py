@@ -102,7 +102,7 @@ class RowsBody:
         items: list[CreateFile | MergeFile] = []
         for plan in self._plans:
             for change in plan.changes:
-                picked = np.concatenate([change.updates, change.inserts])
+                picked = np.sort(np.concatenate([change.updates, change.inserts]))
                 items.append(MergeFile(settings, change.file, self._data, *_pick(plan.rows, picked)))
             start = len(plan.inserts) - sum(plan.new_files)
             for count in plan.new_files:
@@ -210,6 +210,7 @@ def _pick(rows: PartitionRows, picked: Rows) -> tuple[Rows, pa.Array]:
 
 
 def _take_keys(keys: pa.Array, picked: Rows) -> pa.Array:
+    """Return the keys at some positions, ascending: if as many as there are keys, they are all of them in order."""
     return keys if len(picked) == len(keys) else pc.take(keys, pa.array(picked))
 
 

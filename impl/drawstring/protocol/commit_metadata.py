@@ -49,23 +49,26 @@ def commit_record(
     operation: Operation, stats: Iterable[WriteStat], *, schema_json: str, extra_metadata: Mapping[str, str]
 ) -> dict[str, Any]:
     """Payload of a completed commit (``HoodieCommitMetadata``)."""
-    return _record(operation, (_stat(s) for s in stats), {"schema": schema_json, **extra_metadata})
+    return _record(
+        operation, ((s.group.partition_path, _stat(s)) for s in stats), {"schema": schema_json, **extra_metadata}
+    )
 
 
 def inflight_record(operation: Operation, workload: Workload) -> dict[str, Any]:
     """Payload of an inflight commit: what is going to be touched (Java: workload profile)."""
+    # As Java leaves it, the partition stands in the map's key only.
     stats = [
-        {**_EMPTY_STAT, "partitionPath": partition, "numInserts": count}
+        (partition, {**_EMPTY_STAT, "numInserts": count})
         for partition, count in sorted(workload.new_group_inserts.items())
     ]
-    stats += [_planned(group) for group in workload.groups]
+    stats += [(group.group.partition_path, _planned(group)) for group in workload.groups]
     return _record(operation, stats, {})
 
 
-def _record(operation: Operation, stats: Iterable[dict[str, Any]], extra: dict[str, str]) -> dict[str, Any]:
+def _record(operation: Operation, stats: Iterable[tuple[str, dict[str, Any]]], extra: dict[str, str]) -> dict[str, Any]:
     by_partition: dict[str, list[dict[str, Any]]] = {}
-    for stat in stats:
-        by_partition.setdefault(stat["partitionPath"], []).append(stat)
+    for partition, stat in stats:
+        by_partition.setdefault(partition, []).append(stat)
     return {
         "partitionToWriteStats": by_partition,
         "compacted": False,
@@ -78,7 +81,6 @@ def _record(operation: Operation, stats: Iterable[dict[str, Any]], extra: dict[s
 def _planned(group: GroupWorkload) -> dict[str, Any]:
     return {
         **_EMPTY_STAT,
-        "partitionPath": group.group.partition_path,
         "fileId": group.group.file_id,
         "prevCommit": group.base_instant_time,
         "numUpdateWrites": group.num_updates,

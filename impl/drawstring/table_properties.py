@@ -17,6 +17,7 @@ from drawstring_spec.layout import HOODIE_FOLDER, PROPERTIES_BACKUP_FILE, PROPER
 from drawstring_spec.properties import format_properties, parse_properties, table_checksum
 
 CHECKSUM: Final = "hoodie.table.checksum"
+_SUPPORTED: Final = "8"
 _READ_ATTEMPTS: Final = 3
 """A reader that looks for the file while it is replaced, and for the backup when it is gone, looks again."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
@@ -69,14 +70,15 @@ def _read_valid(storage: Storage, path: str) -> dict[str, str]:
             f"{path!r} is no properties file: {error.message}", rule=error.rule, way_out=_restore_hint(path)
         ) from error
     expected = checksum(values)
+    if CHECKSUM not in values and values.get("hoodie.table.version", _SUPPORTED) == _SUPPORTED:
+        # Only tables of old versions have none: this file was cut off.
+        raise CorruptFileError(f"{path!r} has no {CHECKSUM!r}.", rule="PR-002", way_out=_restore_hint(path))
     if values.get(CHECKSUM, expected) != expected:
         raise CorruptFileError(
             f"{path!r} has the checksum {values[CHECKSUM]!r}, but its database and table name give {expected}.",
             rule="PR-002",
             way_out=_restore_hint(path),
         )
-    if not values:
-        raise CorruptFileError(f"{path!r} holds no properties.", rule="PR-001", way_out=_restore_hint(path))
     return values
 
 

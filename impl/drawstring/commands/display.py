@@ -12,11 +12,10 @@ from rich.text import Text
 
 from drawstring.commands.history import FileGroupFacts, History, OperationFacts
 from drawstring.commands.two_writers import WriterStory
-from drawstring_spec.instants import State
+from drawstring_spec.instants import Instant, State
 from drawstring_spec.steps import Step
 from drawstring_spec.times import SECONDS_LENGTH, is_instant_time, parse_instant_time
 
-_STATE_STYLE: Final = {State.REQUESTED: "yellow", State.INFLIGHT: "yellow", State.COMPLETED: "green"}
 _STEP_STYLE: Final = {Step.COMPLETE_INSTANT: "bold green", Step.ABORT_WRITE: "bold red", Step.CHECK_CONFLICTS: "cyan"}
 _MOST_GROUPS: Final = 40
 _BAR_CHARACTERS: Final = 40
@@ -29,25 +28,27 @@ def render_history(history: History) -> RenderableType:
 
 
 def render_timeline(operations: Sequence[OperationFacts]) -> Table:
-    """One line per instant, in the order of requested time."""
+    """One line per instant, in the order of requested time. A day is named where it begins."""
     table = Table(
         title="Timeline", title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False
     )
-    table.add_column("#", justify="right", style="cyan")
-    table.add_column("requested", no_wrap=True)
-    table.add_column("completed after", justify="right", no_wrap=True)
-    table.add_column("operation", no_wrap=True)
-    table.add_column("state")
+    table.add_column("#", justify="right", style="cyan", no_wrap=True)
+    table.add_column("requested", justify="right", no_wrap=True)
+    for heading in ("took", "operation"):
+        table.add_column(heading, justify="right" if heading == "took" else "left", no_wrap=True)
     for heading in ("inserts", "updates", "deletes", "files", "size"):
         table.add_column(heading, justify="right", no_wrap=True)
+    day = None
     for facts in operations:
-        instant = facts.instant
+        requested_day, _, requested = format_time(facts.instant.requested_time).rpartition(" ")
+        if requested_day != day:
+            table.add_row("", Text(requested_day, style="dim"))
+            day = requested_day
         table.add_row(
             str(facts.number),
-            format_time(instant.requested_time),
-            format_duration(instant.requested_time, instant.completion_time),
+            requested,
+            _took(facts.instant),
             escape(facts.operation.lower().replace("_", " ")),
-            Text(instant.state.label, style=_STATE_STYLE[instant.state]),
             *(_count(c) for c in (facts.num_inserts, facts.num_updates, facts.num_deletes, facts.num_files)),
             "" if facts.written_bytes is None else format_size(facts.written_bytes),
         )
@@ -123,12 +124,12 @@ def format_time(instant_time: str) -> str:
     return f"{t[:4]}-{t[4:6]}-{t[6:8]} {t[8:10]}:{t[10:12]}:{t[12:14]}{milliseconds}"
 
 
-def format_duration(requested_time: str, completion_time: str | None) -> str:
-    """Time from request to completion; empty while it is pending."""
-    if completion_time is None:
-        return ""
-    elapsed_ms = parse_instant_time(completion_time) - parse_instant_time(requested_time)
-    return f"{elapsed_ms / 1000:.1f} s"
+def _took(instant: Instant) -> Text:
+    """Time from request to completion, or the state of what is pending."""
+    if instant.completion_time is None:
+        return Text(instant.state.label, style="yellow" if instant.state is not State.COMPLETED else "")
+    elapsed_ms = parse_instant_time(instant.completion_time) - parse_instant_time(instant.requested_time)
+    return Text(f"{elapsed_ms / 1000:.2f} s")
 
 
 def format_size(num_bytes: int) -> str:

@@ -51,6 +51,12 @@ class Narrator:
         self._console.print(renderable)
 
     @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Show that something is going on; what follows tells what came of it."""
+        with self._console.status(f"{text} …"):
+            yield
+
+    @contextmanager
     def doing(self, text: str) -> Iterator[Doing]:
         """Show that something is going on, and afterwards what came of it and how long it took."""
         self._text, self._num_files = text, 0
@@ -59,7 +65,7 @@ class Narrator:
         with self._console.status(f"{text} …") as self._status:
             yield doing
         self._status = None
-        outcome = f": [bold]{doing.outcome}[/]" if doing.outcome else ""
+        outcome = f": [bold]{doing.outcome}[/]"
         self._console.print(f"  [green]✓[/] {text}{outcome} [dim]({time.monotonic() - started:.1f} s)[/]")
 
     def listen(self, event: Event) -> None:
@@ -76,14 +82,25 @@ class Narrator:
             self.num_right += 1
             self._console.print(f"  [green]✓[/] {question}: {size}, [green]the same as in pandas[/]")
             return
+        self._wrong(f"{question}: {size}, [bold red]not what pandas has[/]", difference)
+
+    def expect(self, fact: str, *, holds: bool) -> None:
+        """Say whether something is as it ought to be."""
+        if holds:
+            self.num_right += 1
+            self._console.print(f"  [green]✓[/] {fact}")
+            return
+        self._wrong(fact, "This ought to be so, and it is not.")
+
+    def _wrong(self, line: str, explanation: str) -> None:
         self.num_wrong += 1
-        self._console.print(f"  [bold red]✗[/] {question}: {size}, [bold red]not what pandas has[/]")
-        self._console.print(escape(difference), style="red")
+        self._console.print(f"  [bold red]✗[/] {line}")
+        self._console.print(escape(explanation), style="red")
 
     def conclude(self, remark: str) -> None:
         """Say how it went."""
         elapsed = f"{time.monotonic() - self._started:.0f} s"
         if self.num_wrong:
-            self._console.print(f"\n[bold red]{self.num_wrong} answers are wrong.[/] {elapsed}. {remark}")
+            self._console.print(f"\n[bold red]{self.num_wrong} checks do not hold.[/] {elapsed}. {remark}")
         else:
-            self._console.print(f"\n[bold green]All {self.num_right} answers are right.[/] {elapsed}. {remark}")
+            self._console.print(f"\n[bold green]All {self.num_right} checks hold.[/] {elapsed}. {remark}")

@@ -105,9 +105,9 @@ class Story:
         narrator.show(render_delays(delays, most=_SHOWN_CARRIERS))
 
     def _check(self, as_of: str | None, moment: str, wanted: Expected) -> None:
-        with self._narrator.doing(f"Reading the table {moment}"):
+        with self._narrator.waiting(f"Reading the table {moment}"):
             answer = self._stage.rows(self._table, as_of=as_of)
-        question = "The whole table now" if as_of is None else f"As of {as_of}, {moment}"
+        question = f"The table {moment}" if as_of is None else f"As of {as_of}, {moment}"
         size = f"{answer.num_rows:,} rows of {answer.num_columns} columns"
         self._narrator.verdict(question, wanted.difference(answer), size=size)
 
@@ -116,11 +116,11 @@ class Story:
         narrator.chapter("5. Two writers, the same flights, the same moment")
         batches = {
             "tower": self._revision(delay_min=5, revision=2),
-            "airline": self._revision(delay_min=-5, revision=3),
+            "airline": self._revision(delay_min=-5, revision=2),
         }
         count = batches["tower"].num_rows
         narrator.say(f"Both correct the {count:,} flights of {_CONTESTED_CARRIER} in July, under optimistic control.")
-        with narrator.doing("Both upsert at once"):
+        with narrator.waiting("Both upsert at once"):
             stories = race(
                 lambda listener: Table.open(
                     self._location, engine=self._stage.engine, options=CONCURRENT, emit=listener
@@ -136,7 +136,7 @@ class Story:
         winners = [s for s in stories if s.result is not None]
         losers = [s for s in stories if s.error is not None]
         one_each = len(winners) == len(losers) == 1
-        narrator.verdict("One wins, one loses", None if one_each else "It was not so.", size=f"{len(stories)} writers")
+        narrator.expect("One of the two completed, the other was refused", holds=one_each)
         for loser in losers:
             narrator.say(f"[bold]{loser.name}[/] was told: [yellow]{escape(str(loser.error))}[/]")
         for winner in winners:

@@ -1,0 +1,85 @@
+"""The demo, on a sample of the flights and the embedded engine, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner, Result
+
+pytest.importorskip("pandas", reason="the demo's extra is not installed")
+
+import drawstring as ds
+from drawstring.commands import demo as demo_module
+from drawstring.commands import stage
+from drawstring.commands.flights import load_flights
+from drawstring.commands.judge import Expected
+from drawstring.errors import InputError, TableNotFoundError
+from drawstring_spec.cli import application
+
+_SAMPLE = 40  # Every so manieth flight.
+
+
+@pytest.fixture(autouse=True)
+def _few_flights(monkeypatch: pytest.MonkeyPatch) -> None:
+    flights = load_flights()
+    few = flights.take(pa.array(range(0, flights.num_rows, _SAMPLE)))
+    monkeypatch.setattr(demo_module, "load_flights", lambda: few)
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(application, ["demo", *arguments], env={"COLUMNS": "160"})
+
+
+def test_the_demo_tells_its_story_and_every_check_holds() -> None:
+    result = _run("--engine", "embedded")
+
+    assert result.exit_code == 0, result.output
+    assert "All 7 checks hold" in result.output
+    assert "was told: The commit" in result.output
+
+
+def test_a_wrong_answer_fails_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Expected, "difference", lambda self, answer: "planted")
+
+    result = _run("--engine", "embedded")
+
+    assert result.exit_code == 1
+    assert "not what pandas has" in result.output
+    assert "do not hold" in result.output
+
+
+def test_without_java_the_demo_says_so_and_runs_on_the_embedded_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_module, "why_no_spark", lambda: "no Java was found")
+
+    result = _run()
+
+    assert result.exit_code == 0
+    assert "Not on Spark: no Java was found. The embedded engine does the work instead." in result.output
+
+
+def test_a_table_that_is_kept_can_be_opened(tmp_path: Path) -> None:
+    _run("--engine", "embedded", "--keep", str(tmp_path / "kept"))
+
+    assert ds.Table.open(str(tmp_path / "kept")).read().num_rows > 0
+
+
+def test_a_folder_that_exists_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+
+    result = _run("--engine", "embedded", "--keep", str(tmp_path))
+
+    assert isinstance(result.exception, InputError)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    with pytest.raises(TableNotFoundError):
+        ds.Table.open(str(tmp_path))
+
+
+def test_help_tells_the_story_without_running_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "open_stage", lambda engine: pytest.fail("help must not start anything"))
+
+    result = _run("--help")
+
+    assert result.exit_code == 0
+    assert all(word in result.output for word in ("--keep", "--engine", "upsert", "two writers"))

@@ -96,15 +96,16 @@ def _put_marker(storage: Storage, path: str) -> None:
 
 
 def _put_new(storage: Storage, path: str, content: bytes | memoryview) -> FileStatus:
-    """Create a file; where an answer was lost, what stands under the attempt's own name is ours if it is whole."""
+    """Create a file; what stands under the attempt's own name is ours if it is the same: an answer was lost."""
     unknown: StorageError | None = None
     for _ in range(ATTEMPTS):
         try:
             return storage.put_if_absent(path, content)
         except AlreadyExistsError:
-            if unknown is None or storage.head(path).size != len(content):
+            status = storage.head(path)
+            if status.size != len(content) or bytes(storage.read(path)) != bytes(content):
                 raise
-            return storage.head(path)
+            return status
         except StorageError as error:
             unknown = error
     raise unknown if unknown is not None else StorageError(f"{path!r} could not be written.")

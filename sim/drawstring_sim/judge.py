@@ -103,18 +103,20 @@ def check_visible_files_are_claimed(raw: RawState) -> None:
 
 
 def check_nothing_is_left(raw: RawState) -> None:
-    """No leftover of failed writes: no pending instant, marker, heartbeat, lock or unclaimed data file."""
+    """No leftover of failed writes: no pending instant, no lock, no data file of no commit, nor markers that name one.
+
+    Markers and heartbeats of operations that are over, or never were on the timeline, may stay: they say nothing.
+    """
     if raw.pending:
         raise VerdictError(f"Pending instants are left: {[str(i) for i in raw.pending]}.")
-    if raw.markers:
-        raise VerdictError(f"Markers are left: {sorted(raw.markers)}.")
-    if raw.heartbeats:
-        raise VerdictError(f"Heartbeats are left: {sorted(raw.heartbeats)}.")
     if raw.locked:
         raise VerdictError("The lock file is left.")
     lost = [f.path for f in raw.data_files if f.requested_time not in raw.completed_commits]
     if lost:
         raise VerdictError(f"Data files of no completed commit are left: {lost}.")
+    named = sorted(set(raw.markers) - set(raw.completed_commits))
+    if named:
+        raise VerdictError(f"Markers of rolled back operations are left: {named}.")
 
 
 def check_attempts(raw: RawState, attempts: Iterable[Attempt]) -> None:

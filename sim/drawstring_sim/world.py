@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from drawstring.events import Event
-from drawstring.locks import make_lock_provider
+from drawstring.locks import InProcessLockProvider, make_lock_provider
 from drawstring.options import Options
-from drawstring.ports import Ports, Storage
+from drawstring.ports import LockProvider, Ports, Storage
 from drawstring_sim.background import SimulatedBackground
 from drawstring_sim.clocks import ClockSettings, SimulatedClock, SimulatedEntropy
 from drawstring_sim.faults import FaultPlan
@@ -98,7 +100,8 @@ class World:
     ) -> Writer:
         """Bring a new writer to life.
 
-        Its lock provider is the production one of `options`, over the simulated storage.
+        Its lock provider is the production one of `options`, over the simulated storage. It is a process of its own:
+        an in-process lock is shared with nobody, and dies with it.
         """
         if name in self.writers:
             raise ValueError(f"There is a writer {name!r} already.")
@@ -109,7 +112,7 @@ class World:
         entropy = SimulatedEntropy(self.kernel, incarnation, f"{self.seed}/{name}")
         background = SimulatedBackground(self.kernel, incarnation)
         tasks = SimulatedTasks(self.kernel, incarnation, self._executor, storage, troubles=troubles or TaskTroubles())
-        lock = make_lock_provider(options, storage=storage, clock=simulated_clock, entropy=entropy)
+        lock = _lock_provider(options, storage, simulated_clock, entropy)
         ports = Ports(storage, simulated_clock, lock, entropy, background, tasks)
         writer = Writer(
             name, incarnation, ports, settings, background, tasks, lambda: self.kernel.now_ms, recorder=self.recorder
@@ -137,3 +140,12 @@ class World:
         """End every process."""
         self.kernel.close()
         pa.set_cpu_count(self._arrow_threads)
+
+
+def _lock_provider(
+    options: Options, storage: SimulatedStorage, clock: SimulatedClock, entropy: SimulatedEntropy
+) -> LockProvider:
+    if str(options["hoodie.write.lock.provider"]).endswith("InProcessLockProvider"):
+        locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        return InProcessLockProvider(storage.uri, clock=clock, entropy=entropy, locks=locks)
+    return make_lock_provider(options, storage=storage, clock=clock, entropy=entropy)

@@ -1,0 +1,273 @@
+"""The rows of a snapshot as columns: projection, filters, files of older schemas, damaged and missing files."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from drawstring.data.schema import arrow_to_avro
+from drawstring.errors import CorruptFileError, InputError, NotFoundError
+from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.view import load_snapshot
+from drawstring_conformance.compare import difference
+from drawstring_spec.meta_fields import META_FIELDS
+from unit.impl.read.tables import SCHEMA, HandMadeTable, at, avro_text
+
+
+def read(table, **query):
+    context = table.context()
+    as_of = query.pop("as_of", None)
+    return read_snapshot(context, load_snapshot(context, as_of=as_of), **query)
+
+
+def rows(*ids, day="a"):
+    return pa.table({"id": list(ids), "n": pa.array(range(len(ids)), pa.int32()), "day": [day] * len(ids)})
+
+
+@pytest.fixture
+def table():
+    table = HandMadeTable()
+    table.base_file("a", "f-0", 1, rows("a", "b", "c"))
+    table.base_file("b", "g-0", 1, rows("d", "e", day="b"))
+    table.commit(1, 2)
+    return table
+
+
+def test_all_columns_come_back_meta_columns_first_then_the_tables_order(table):
+    found = read(table)
+    assert found.column_names == [*META_FIELDS, *SCHEMA.names]
+    assert found["id"].to_pylist() == ["a", "b", "c", "d", "e"]
+    assert found["_hoodie_commit_time"].to_pylist() == [at(1)] * 5
+    assert found.schema.field("_hoodie_file_name").type == pa.string()
+
+
+def test_the_meta_columns_can_be_left_out(table):
+    assert read(table, meta_columns=False).schema == SCHEMA
+
+
+def test_columns_come_in_the_order_that_is_asked_for(table):
+    assert read(table, columns=["day", "_hoodie_record_key", "id"]).column_names == ["day", "_hoodie_record_key", "id"]
+
+
+def test_no_columns_still_have_rows(table):
+    found = read(table, columns=[])
+    assert (found.num_rows, found.num_columns) == (5, 0)
+
+
+def test_only_partition_columns_are_known_without_the_files_own(table):
+    assert read(table, columns=["day"])["day"].to_pylist() == ["a", "a", "a", "b", "b"]
+
+
+def test_only_the_bytes_of_the_wanted_columns_are_fetched():
+    wide = pa.schema([("id", pa.string()), ("big", pa.string()), ("day", pa.string())])
+    table = HandMadeTable(schema=wide)
+    texts = [f"{i}" * 50 for i in range(20_000)]
+    table.base_file("a", "f-0", 1, pa.table({"id": ["x"] * 20_000, "big": texts, "day": ["a"] * 20_000}))
+    table.commit(1, 2, schema=avro_text(wide))
+    fetched = []
+    inner = table.storage.read
+
+    def counting(path, start=0, length=None):
+        content = inner(path, start, length)
+        if path.endswith(".parquet") and length is not None:
+            fetched.append(len(content))
+        return content
+
+    table.storage.read = counting
+    assert read(table, columns=["id"]).num_rows == 20_000
+    (size,) = [s.size for s in table.storage.list("a") if s.path.endswith(".parquet")]
+    assert 0 < sum(fetched) < size / 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        (pc.field("n") > 1, ["c"]),
+        ([("n", ">", 1)], ["c"]),
+        ([("day", "==", "b"), ("n", "==", 0)], ["d"]),
+        ([[("id", "==", "a")], [("id", "==", "e")]], ["a", "e"]),
+        ([("id", "in", ["a", "b"])], ["a", "b"]),
+        (pc.field("_hoodie_partition_path") == "b", ["d", "e"]),
+        (pc.field("id").is_null(), []),
+    ],
+)
+def test_a_filter_keeps_the_rows_that_it_is_true_for(table, condition, ids):
+    assert read(table, filter=condition)["id"].to_pylist() == ids
+
+
+def test_a_filter_may_use_columns_that_are_not_wanted(table):
+    found = read(table, columns=["id"], filter=(pc.field("n") == 1) & (pc.field("day") == "b"))
+    assert found.to_pylist() == [{"id": "e"}]
+
+
+def test_a_row_of_which_a_filter_cannot_tell_is_left_out():
+    table = HandMadeTable()
+    values = pa.table({"id": ["a", "b"], "n": pa.array([None, 1], pa.int32()), "day": ["a", "a"]})
+    table.base_file("a", "f-0", 1, values)
+    table.commit(1, 2)
+    assert read(table, filter=pc.field("n") < 5)["id"].to_pylist() == ["b"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [pc.field("nowhere") == 1, [("nowhere", "==", 1)], [("n", "~", 1)], "n > 1", 7, pc.field("n") == "text"],
+)
+def test_a_filter_that_does_not_fit_is_refused(table, condition):
+    with pytest.raises(InputError, match="filter") as caught:
+        read(table, filter=condition)
+    assert "id, n, day" in caught.value.way_out
+
+
+@pytest.mark.parametrize(("columns", "word"), [(["nowhere"], "nowhere"), (["id", "id"], "twice"), ("id", "list")])
+def test_columns_that_do_not_fit_are_refused(table, columns, word):
+    with pytest.raises(InputError, match=word):
+        read(table, columns=columns)
+
+
+def test_a_table_without_rows_has_its_columns():
+    found = read(HandMadeTable())
+    assert found.num_rows == 0
+    assert found.column_names == [*META_FIELDS, *SCHEMA.names]
+
+
+def test_a_partition_column_has_the_value_of_the_path_whatever_the_file_says():
+    table = HandMadeTable()
+    table.base_file("a", "f-0", 1, rows("x", day="something else"))
+    table.base_file("__HIVE_DEFAULT_PARTITION__", "g-0", 1, rows("y", day="y"))
+    table.commit(1, 2)
+    assert read(table, columns=["id", "day"]).to_pylist() == [{"id": "y", "day": None}, {"id": "x", "day": "a"}]
+
+
+def test_a_column_that_was_added_later_is_null_in_older_files():
+    wider = SCHEMA.insert(1, pa.field("more", pa.struct([("x", pa.int64())])))
+    table = HandMadeTable()
+    table.base_file("a", "f-0", 1, rows("a"))
+    table.commit(1, 2)
+    table.commit(3, 4, schema=avro_text(wider))
+    assert read(table, meta_columns=False).to_pylist() == [{"id": "a", "more": None, "n": 0, "day": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        (pa.array([7], pa.int32()), pa.int64(), 7),
+        (pa.array([7], pa.int32()), pa.float64(), 7.0),
+        (pa.array([7], pa.int64()), pa.string(), "7"),
+        (pa.array([0.1], pa.float32()), pa.float64(), 0.1),
+    ],
+)
+def test_a_column_whose_type_became_wider_is_read_in_the_new_type(old, new, value):
+    table = HandMadeTable()
+    table.base_file("a", "f-0", 1, pa.table({"id": ["a"], "n": old, "day": ["a"]}))
+    table.commit(1, 2)
+    table.commit(3, 4, schema=avro_text(pa.schema([("id", pa.string()), ("n", new), ("day", pa.string())])))
+    assert read(table, columns=["n"]).to_pylist() == [{"n": value}]
+
+
+def test_a_column_whose_type_never_was_the_tables_is_named():
+    table = HandMadeTable()
+    name = table.base_file("a", "f-0", 1, pa.table({"id": ["a"], "n": [b"bytes"], "day": ["a"]}))
+    table.commit(1, 2)
+    with pytest.raises(CorruptFileError, match=f"{name}.*'n'"):
+        read(table)
+
+
+def test_a_base_file_that_is_no_parquet_is_named(table):
+    path = next(s.path for s in table.storage.list("a") if s.path.endswith(".parquet"))
+    table.storage.put(path, b"PAR1" + b"x" * 50)
+    with pytest.raises(CorruptFileError, match=path) as caught:
+        read(table)
+    assert caught.value.way_out
+
+
+def test_a_base_file_that_the_cleaner_removed_meanwhile_is_named(table):
+    context = table.context()
+    snapshot = load_snapshot(context)
+    gone = snapshot.base_files()[0].path
+    table.storage.delete([gone])
+    with pytest.raises(NotFoundError, match=gone) as caught:
+        read_snapshot(context, snapshot)
+    assert "again" in caught.value.way_out
+
+
+def test_a_table_without_meta_columns_has_none_to_give():
+    table = HandMadeTable(properties={"hoodie.populate.meta.fields": "false"})
+    table.base_file("a", "f-0", 1, rows("a"))
+    table.commit(1, 2)
+    assert read(table).schema == SCHEMA
+
+
+ID_KINDS = {pa.string(): "string", pa.int32(): "int"}
+
+
+def with_ids(version, fields):
+    """A version of a schema with column ids: id, name and type (or a list of fields) of each column."""
+
+    def column(identity, name, kind):
+        nested = {"type": "record", "fields": [column(*f) for f in kind]} if isinstance(kind, list) else kind
+        return {"id": identity, "name": name, "optional": True, "type": nested}
+
+    return {"max_column_id": 99, "version_id": version, "type": "record", "fields": [column(*f) for f in fields]}
+
+
+FIRST = [(1, "id", "string"), (2, "n", "int"), (3, "day", "string"), (4, "s", [(5, "x", "int"), (6, "y", "int")])]
+RENAMED = [(1, "id", "string"), (3, "day", "string"), (4, "t", [(6, "z", "int"), (7, "x", "int")]), (8, "n", "int")]
+
+
+def test_a_renamed_column_keeps_its_rows_and_a_dropped_one_does_not_come_back():
+    """n was dropped and another n added; s became t, its y became z, its x was dropped and another x added."""
+    inner = pa.struct([("x", pa.int32()), ("y", pa.int32())])
+    before = pa.schema([("id", pa.string()), ("n", pa.int32()), ("day", pa.string()), ("s", inner)])
+    now = pa.schema(
+        [
+            ("id", pa.string()),
+            ("day", pa.string()),
+            ("t", pa.struct([("z", pa.int32()), ("x", pa.int32())])),
+            ("n", pa.int32()),
+        ]
+    )
+    table = HandMadeTable(schema=before)
+    old = [{"id": "a", "n": 1, "day": "a", "s": {"x": 2, "y": 3}}, {"id": "b", "n": 4, "day": "a", "s": None}]
+    table.base_file("a", "f-0", 1, pa.Table.from_pylist(old, schema=before))
+    table.commit(1, 2, schema=avro_text(before))
+    latest = json.dumps(with_ids(int(at(3)), RENAMED))
+    avro = json.dumps(arrow_to_avro(now, name="t", namespace="x"))
+    table.commit(3, 4, schema=avro, extra={"latest_schema": latest}, operation="ALTER_SCHEMA")
+    history = {"schemas": [with_ids(int(at(3)), RENAMED), with_ids(0, FIRST)]}
+    table.storage.put(f".hoodie/.schema/{at(3)}_{at(4)}.schemacommit", json.dumps(history).encode())
+    new = pa.Table.from_pylist([{"id": "c", "day": "a", "t": {"z": 5, "x": 6}, "n": 7}], schema=now)
+    table.base_file("a", "g-0", 5, new)
+    table.commit(5, 6, schema=avro, extra={"latest_schema": latest})
+    expected = [
+        {"id": "a", "day": "a", "t": {"z": 3, "x": None}, "n": None},
+        {"id": "b", "day": "a", "t": None, "n": None},
+        {"id": "c", "day": "a", "t": {"z": 5, "x": 6}, "n": 7},
+    ]
+    assert not difference(read(table, meta_columns=False), pa.Table.from_pylist(expected, schema=now))
+    assert read(table, columns=["n"]).to_pylist() == [{"n": None}, {"n": None}, {"n": 7}]
+    assert not difference(read(table, as_of=at(2), meta_columns=False), pa.Table.from_pylist(old, schema=before))
+
+
+def test_the_schema_history_of_a_failed_operation_does_not_count():
+    table = HandMadeTable()
+    table.base_file("a", "f-0", 1, rows("a"))
+    plain = [(1, "id", "string"), (2, "n", "int"), (3, "day", "string")]
+    table.commit(1, 2, extra={"latest_schema": json.dumps(with_ids(int(at(1)), plain))})
+    good = {"schemas": [with_ids(int(at(1)), plain)]}
+    wrong = {"schemas": [with_ids(int(at(1)), [(9, "id", "string")])]}
+    table.storage.put(f".hoodie/.schema/{at(1)}_{at(2)}.schemacommit", json.dumps(good).encode())
+    table.storage.put(f".hoodie/.schema/{at(3)}_{at(4)}.schemacommit", json.dumps(wrong).encode())
+    assert read(table, columns=["id", "n"]).to_pylist() == [{"id": "a", "n": 0}]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"schemas": 7}', b'{"schemas": [{"version_id": "x"}]}'])
+def test_a_schema_history_that_cannot_be_read_is_named(content):
+    table = HandMadeTable()
+    table.base_file("a", "f-0", 1, rows("a"))
+    table.commit(1, 2, extra={"latest_schema": json.dumps(with_ids(1, [(1, "id", "string")]))})
+    table.storage.put(f".hoodie/.schema/{at(1)}_{at(2)}.schemacommit", content)
+    with pytest.raises(CorruptFileError, match="schemacommit"):
+        read(table)

@@ -9,9 +9,6 @@ Hypothesis profiles, chosen by the environment variable ``HYPOTHESIS_PROFILE``:
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-OLDEST_JAVA = 17
 
 settings.register_profile(
     "ci",
@@ -46,19 +42,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @cache
 def why_no_spark() -> str | None:
     """Why Spark cannot start here, in words; None where it can."""
+    from drawstring.errors import EngineError
+
     try:
-        import pyspark  # noqa: F401 - only whether it is there
-    except ImportError:
-        return "pyspark is not installed (pip install 'drawstring[spark]')"
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if java is None:
-        return f"no Java: Spark needs Java {OLDEST_JAVA} or 21 (set JAVA_HOME, or put java on the PATH)"
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
-    if version is None or int(version[1]) < OLDEST_JAVA:
-        found = version[1] if version else "of unknown version"
-        return f"Java {found} is too old: Spark needs Java {OLDEST_JAVA} or 21"
+        from drawstring.spark.session import require_java
+
+        require_java()
+    except EngineError as error:
+        return str(error)
     return None
 
 

@@ -24,7 +24,12 @@ _NOT_OURS: Final = ("tests/drawstring_conformance/vectors/",)
 # Where the words below are named in order to forbid them.
 _RULE_BOOKS: Final = frozenset({"tests/meta/tidy.py", "tests/meta/test_tidy.py"})
 # Here `timestamp` is a type of data or a word of Hudi's properties, not a point on the timeline.
-_DATA_TYPES: Final = ("impl/drawstring/data/", "impl/drawstring/spark/", "spec/drawstring_spec/key_generators.py")
+_DATA_TYPES: Final = (
+    "impl/drawstring/data/",
+    "impl/drawstring/read/partition_values.py",
+    "impl/drawstring/spark/",
+    "spec/drawstring_spec/key_generators.py",
+)
 
 _FORBIDDEN_ANYWHERE: Final = {
     "a path of one machine": re.compile(r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+)/"),

@@ -87,7 +87,7 @@ def _choose_stage(console: Console, engine: EngineChoice) -> Stage:
     reason = why_no_spark()
     if reason is None:
         return _open(console, EngineChoice.SPARK)
-    console.print(f"[yellow]Not on Spark:[/] {reason}. The embedded engine does the work instead.")
+    console.print(f"[yellow]Not on Spark.[/] {reason.message} The embedded engine does the work instead.")
     return _open(console, EngineChoice.EMBEDDED)
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
 from drawstring.engine import Engine
 from drawstring.engine.embedded import EmbeddedEngine
-from drawstring.errors import EngineError
+from drawstring.errors import DrawstringError, EngineError
 from drawstring.table import Table
+
+QUIET: Final = {
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Settings of a session that is started for one program: little work, little talk."""
 
 
 class Stage(Protocol):
@@ -72,9 +80,9 @@ class SparkStage:
 
     def __init__(self) -> None:
         from drawstring.spark import SparkEngine  # noqa: PLC0415 -- pyspark is an extra
-        from drawstring.spark.local_session import local_session  # noqa: PLC0415 -- as above
+        from drawstring.spark.session import local_session  # noqa: PLC0415 -- as above
 
-        self._session = local_session("drawstring demo")
+        self._session = local_session("drawstring demo", config=QUIET)
         self.engine: Engine = SparkEngine(self._session)
         self.title = f"Spark {self._session.version} ({self._session.sparkContext.master})"
 
@@ -97,20 +105,19 @@ class SparkStage:
         self._session.stop()
 
 
-def why_no_spark() -> str | None:
-    """Why the demo cannot play on Spark, in words; None where it can."""
+def why_no_spark() -> DrawstringError | None:
+    """Why the demo cannot play on Spark; None where it can."""
     try:
-        from drawstring.spark.local_session import why_unavailable  # noqa: PLC0415 -- pyspark is an extra
-    except ModuleNotFoundError as error:
-        return f"{error.name} is not installed (pip install 'drawstring[spark]')"
-    return why_unavailable()
+        from drawstring.spark.session import require_java  # noqa: PLC0415 -- pyspark is an extra
+
+        require_java()
+    except EngineError as error:
+        return error
+    return None
 
 
 def open_stage(engine: str) -> Stage:
     """Open the stage that `engine` names: ``spark`` or ``embedded``. Raises `EngineError`."""
     if engine == "embedded":
         return EmbeddedStage()
-    reason = why_no_spark()
-    if reason is not None:
-        raise EngineError(f"The demo cannot run on Spark: {reason}.", way_out="Leave --engine out.")
     return SparkStage()

@@ -88,9 +88,17 @@ class JavaHudi:
         """Write `rows` by an operation such as ``upsert``; the requested time of the new commit."""
         source = self._new_path("rows").with_suffix(".parquet")
         pq.write_table(rows, source)
+        return self.write_files(path, operation, source, options=options)
+
+    def write_files(self, path: Path, operation: str, source: Path, *, options: Mapping[str, str] | None = None) -> str:
+        """As `write`, with rows that lie in a Parquet file or folder already."""
         answer = self._ask("write", path=str(path), operation=operation, rows=str(source), options=dict(options or {}))
         commits = [i for i in answer["timeline"] if i["action"] == "commit" and i["state"] == "COMPLETED"]
         return str(commits[-1]["requested_time"])
+
+    def scan(self, path: Path) -> None:
+        """Read all rows of a snapshot, and put them nowhere."""
+        self._ask("scan", path=str(path))
 
     def timeline(self, path: Path) -> list[dict[str, Any]]:
         """The active timeline as Java parses it."""

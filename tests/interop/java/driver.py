@@ -103,6 +103,11 @@ class Driver:
         frame.coalesce(1).write.mode("overwrite").parquet(out)
         return {"columns": frame.columns}
 
+    def scan(self, path: str) -> dict:
+        """All rows of a snapshot query, to nowhere."""
+        self._load(path, None, {}).write.format("noop").mode("overwrite").save()
+        return {}
+
     def write(self, path: str, operation: str, rows: str, options: dict[str, str] | None = None) -> dict:
         """Write the Parquet folder or file `rows` into the table by `operation` (upsert, delete, ...)."""
         chosen = {**WRITE_OPTIONS, **self._options_of(path), **(options or {})}

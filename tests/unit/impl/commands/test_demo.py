@@ -15,7 +15,7 @@ from drawstring.commands import demo as demo_module
 from drawstring.commands import stage
 from drawstring.commands.flights import load_flights
 from drawstring.commands.judge import Expected
-from drawstring.errors import InputError, TableNotFoundError
+from drawstring.errors import EngineError, InputError, TableNotFoundError
 from drawstring_spec.cli import application
 
 _SAMPLE = 40  # Every so manieth flight.
@@ -51,12 +51,12 @@ def test_a_wrong_answer_fails_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_java_the_demo_says_so_and_runs_on_the_embedded_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_module, "why_no_spark", lambda: "no Java was found")
+    monkeypatch.setattr(demo_module, "why_no_spark", lambda: EngineError("There is no Java."))
 
     result = _run()
 
     assert result.exit_code == 0
-    assert "Not on Spark: no Java was found. The embedded engine does the work instead." in result.output
+    assert "Not on Spark. There is no Java. The embedded engine does the work instead." in result.output
 
 
 def test_a_table_that_is_kept_can_be_opened(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""Fair measuring: contenders take turns, the median counts, and preparing a run is not part of it."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+
+Prepare = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One side of a comparison.
+
+    Attributes:
+        name: of the side.
+        run: what is timed; it takes what `prepare` returned.
+        prepare: makes each run's input afresh, untimed.
+        clean_up: takes each run's result away, untimed.
+
+    """
+
+    name: str
+    run: Callable[..., object]
+    prepare: Prepare = lambda: None
+    clean_up: Callable[..., object] = lambda _: None
+
+
+@dataclass
+class Measurement:
+    """One comparison.
+
+    Attributes:
+        section: where it belongs.
+        title: what was done.
+        seconds: every run's duration, by contender, the warm-up left out.
+        ours: name of our side.
+        baseline: name of the side that the target is about.
+        target: what ours / baseline ought to be at most; None where there is no target.
+
+    """
+
+    section: str
+    title: str
+    ours: str
+    baseline: str | None = None
+    target: float | None = None
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def median(self, name: str) -> float:
+        """Median duration of one side, in seconds."""
+        return statistics.median(self.seconds[name])
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours / baseline; None where the baseline was not run."""
+        if self.baseline is None or self.baseline not in self.seconds:
+            return None
+        return self.median(self.ours) / self.median(self.baseline)
+
+    @property
+    def is_reached(self) -> bool | None:
+        """Whether the target is reached; None where there is none."""
+        return None if self.ratio is None or self.target is None else self.ratio <= self.target
+
+    def as_json(self) -> dict[str, object]:
+        """All of it, with what follows from it."""
+        medians = {name: self.median(name) for name in self.seconds}
+        return {**asdict(self), "medians": medians, "ratio": self.ratio, "is_reached": self.is_reached}
+
+
+def alternate(
+    measurement: Measurement, contenders: Sequence[Contender], *, repeats: int, warm_ups: int = 1
+) -> Measurement:
+    """Let the contenders take turns `repeats` times, after `warm_ups` rounds that do not count."""
+    for turn in range(-warm_ups, repeats):
+        for contender in contenders:
+            prepared = contender.prepare()
+            gc.collect()
+            started = time.perf_counter()
+            contender.run(prepared)
+            elapsed_s = time.perf_counter() - started
+            contender.clean_up(prepared)
+            if turn >= 0:
+                measurement.seconds.setdefault(contender.name, []).append(elapsed_s)
+    return measurement

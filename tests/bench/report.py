@@ -1,0 +1,79 @@
+"""Tells what was measured: a table for people, JSON for later comparison."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from rich.table import Table
+
+from .measure import Measurement
+
+JAVA_FACTOR = 5.0
+"""On Spark, an upsert of few keys ought to be at least so many times as fast as Java Hudi's."""
+
+_LIBRARIES = ("drawstring", "pyarrow", "pyspark", "deltalake", "hudi")
+
+
+def join_java(measurements: Sequence[Measurement]) -> None:
+    """Put Java Hudi's times beside ours on Spark; where a comparison had no baseline, Java's becomes it."""
+    ours = {m.title: m for m in measurements if m.section == "Spark"}
+    for java in (m for m in measurements if m.section == "Java Hudi"):
+        spark = ours.get(java.title)
+        if spark is None:
+            continue
+        spark.seconds["Java Hudi"] = java.seconds["Java Hudi"]
+        if spark.baseline is None:
+            spark.baseline, spark.target = "Java Hudi", 1 / JAVA_FACTOR
+
+
+def render(measurements: Sequence[Measurement]) -> Table:
+    """A line per comparison, and below it one per side."""
+    table = Table(title="Medians, in seconds", title_justify="left", header_style="dim", box=None, pad_edge=False)
+    table.add_column("")
+    for heading in ("median", "from", "to", "ours / it", "target"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for measured in measurements:
+        table.add_row(f"[bold cyan]{measured.section}: {measured.title}[/]")
+        for name, runs in measured.seconds.items():
+            is_ours = name == measured.ours
+            table.add_row(
+                f"  [bold]{name}[/]" if is_ours else f"  {name}",
+                f"{measured.median(name):.3f}",
+                f"{min(runs):.3f}",
+                f"{max(runs):.3f}",
+                "" if is_ours else f"{measured.median(measured.ours) / measured.median(name):.2f}",
+                _target(measured) if name == measured.baseline else "",
+            )
+    return table
+
+
+def _target(measured: Measurement) -> str:
+    if measured.target is None:
+        return ""
+    colour, word = ("green", "reached") if measured.is_reached else ("yellow", "missed")
+    return f"[{colour}]≤ {measured.target:.2f} {word}[/]"
+
+
+def save(path: Path, measurements: Sequence[Measurement], arguments: dict[str, object]) -> None:
+    """Write everything as JSON, with the versions and the machine that it was measured on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {
+        "arguments": arguments,
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
+        "versions": {name: metadata.version(name) for name in _LIBRARIES if _is_installed(name)},
+        "measurements": [measured.as_json() for measured in measurements],
+    }
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,135 @@
+"""The Spark engine beside what Spark itself does with Parquet: one local session, all with zstd."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import drawstring as ds
+from drawstring.commands.stage import QUIET
+from drawstring.spark.session import local_session
+
+from .measure import Contender, Measurement, alternate
+from .places import Places
+from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
+
+SECTION = "Spark"
+OURS = "drawstring"
+_INPUT_FILES = 4
+
+
+def write_inputs(workload: Workload, places: Places) -> dict[str, str]:
+    """Put the workload where Spark can read it: folders by the workload's fields."""
+    folders = {}
+    for name in ("rows", "many", "few"):
+        table = getattr(workload, name)
+        folder = Path(places.fresh())
+        folder.mkdir(parents=True)
+        num_files = _INPUT_FILES if name == "rows" else 1
+        size = -(-table.num_rows // num_files)
+        for number in range(num_files):
+            pq.write_table(table.slice(number * size, size), folder / f"{number}.parquet", compression="zstd")
+        folders[name] = str(folder)
+    return folders
+
+
+class _Bench:
+    """The session, the inputs, and a table of each side."""
+
+    def __init__(self, workload: Workload, places: Places) -> None:
+        config = {**QUIET, "spark.driver.memory": "4g", "spark.sql.parquet.compression.codec": "zstd"}
+        self.spark: Any = local_session("drawstring bench", config=config)
+        self.engine = ds.SparkEngine(self.spark)
+        self.workload = workload
+        self.places = places
+        self.inputs = write_inputs(workload, places)
+        self.table_path = places.fresh()
+        self.bulk_insert(self.table_path)
+
+    def bulk_insert(self, path: str) -> None:
+        """Ours."""
+        table = ds.Table.create(
+            path,
+            self.workload.rows.schema,
+            record_key=RECORD_KEY,
+            partition_by=PARTITION,
+            ordering=ORDERING,
+            engine=self.engine,
+        )
+        table.bulk_insert(self.spark.read.parquet(self.inputs["rows"]))
+
+    def parquet_write(self, path: str) -> None:
+        """Spark's own write of the same rows into the same partitions."""
+        self.spark.read.parquet(self.inputs["rows"]).write.partitionBy(PARTITION).parquet(path)
+
+    def upsert(self, path: str, *, batch: str) -> None:
+        """Ours."""
+        ds.Table.open(path, engine=self.engine).upsert(self.spark.read.parquet(self.inputs[batch]))
+
+    def rewrite(self, path: str) -> None:
+        """Read every base file of our table and write its rows again: what an upsert of all files cannot avoid."""
+        self.base_files().write.parquet(path)
+
+    def base_files(self) -> Any:
+        """The base files of our table, as plain Parquet."""
+        return self.spark.read.parquet(*sorted(map(str, Path(self.table_path).glob("*/*.parquet"))))
+
+    def scan(self) -> None:
+        """Ours, all columns, into nothing."""
+        frame = ds.Table.open(self.table_path, engine=self.engine).to_spark(self.spark)
+        frame.write.format("noop").mode("overwrite").save()
+
+    def plain_scan(self) -> None:
+        """Spark's own, the same files and columns."""
+        self.base_files().write.format("noop").mode("overwrite").save()
+
+    def aggregate(self, frame: Any) -> None:
+        """Count the values of every column, so that each of them is read."""
+        frame.agg(dict.fromkeys(frame.columns, "count")).collect()
+
+
+def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measurement]:
+    """Every comparison of this section."""
+    bench = _Bench(workload, places)
+    run = functools.partial(alternate, repeats=repeats)
+    try:
+        yield run(
+            Measurement(SECTION, "bulk_insert", OURS, "Parquet write", 1.2),
+            [
+                Contender(OURS, bench.bulk_insert, places.fresh, places.remove),
+                Contender("Parquet write", bench.parquet_write, places.fresh, places.remove),
+            ],
+        )
+        copy = places.copier(bench.table_path)
+        yield run(
+            Measurement(SECTION, f"upsert {workload.many.num_rows:,} keys", OURS, "Parquet read and rewrite", 1.2),
+            [
+                Contender(OURS, functools.partial(bench.upsert, batch="many"), copy, places.remove),
+                Contender("Parquet read and rewrite", bench.rewrite, places.fresh, places.remove),
+            ],
+        )
+        # Beside Java Hudi, which runs in a section of its own.
+        yield run(
+            Measurement(SECTION, f"upsert {workload.few.num_rows:,} keys", OURS),
+            [Contender(OURS, functools.partial(bench.upsert, batch="few"), copy, places.remove)],
+        )
+        yield run(
+            Measurement(SECTION, "snapshot scan", OURS, "Parquet scan", 1.1),
+            [
+                Contender(OURS, lambda _: bench.scan()),
+                Contender("Parquet scan", lambda _: bench.plain_scan()),
+            ],
+        )
+        yield run(
+            Measurement(SECTION, "snapshot, every column aggregated", OURS, "Parquet scan", 1.1),
+            [
+                Contender(OURS, lambda _: bench.aggregate(ds.Table.open(bench.table_path).to_spark(bench.spark))),
+                Contender("Parquet scan", lambda _: bench.aggregate(bench.base_files())),
+            ],
+        )
+    finally:
+        bench.spark.stop()

@@ -81,7 +81,8 @@ def read_snapshot(
     available = query_schema(context, schema)
     wanted = wanted_columns(available, columns, meta_columns=meta_columns)
     expression = filter_expression(filter, available)
-    needed = with_filter_columns(wanted, available, expression)
+    # Where nothing is wanted, rows still count: some column carries their number.
+    needed = with_filter_columns(wanted, available, expression) or pa.schema([available.field(0)])
     queries = [file_query(context, schema, needed, file) for file in snapshot.base_files()]
     tables = context.ports.tasks.run(read_base_file, queries, label="read base files")
     table = pa.concat_tables(tables) if tables else needed.empty_table()

@@ -19,7 +19,7 @@ from pyarrow import types as pat
 
 from drawstring.data.bloom import BloomFilter, BloomParameters
 from drawstring.data.key_texts import single_chunk
-from drawstring.data.types import LIST_ELEMENT
+from drawstring.data.types import LIST_ELEMENT, relaxed
 from drawstring_spec.footers import AVRO_SCHEMA, AVRO_WRITER_MODEL, MAX_RECORD_KEY, MIN_RECORD_KEY, WRITER_MODEL
 from drawstring_spec.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, META_FIELDS, PARTITION_PATH, RECORD_KEY
 
@@ -138,6 +138,9 @@ def encode_base_file(
     """
     keys = rows.column(RECORD_KEY)
     entries = _footer(keys, avro_schema, layout, bloom)
+    schema = pa.schema([relaxed(field) for field in rows.schema])
+    if not rows.schema.equals(schema):
+        rows = rows.cast(schema)
     dictionary, encodings = _encodings(rows)
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(

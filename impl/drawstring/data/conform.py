@@ -210,11 +210,9 @@ def _cast_child(child: pa.Array, field: pa.Field, path: str, absent: pa.Array | 
 
 
 def _cast_map(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) -> pa.Array:
+    values = _cast_members(array, array.items, target.item_field, f"{path}.value", rules)
     entries = pa.StructArray.from_arrays(
-        [
-            _cast(array.keys, target.key_type, f"{path}.key", rules),
-            _cast_child(array.items, target.item_field, f"{path}.value", None, rules),
-        ],
+        [_cast(array.keys, target.key_type, f"{path}.key", rules), values],
         fields=[target.key_field, target.item_field],
     )
     return pa.Array.from_buffers(target, len(array), array.buffers()[:2], -1, array.offset, [entries])
@@ -223,8 +221,18 @@ def _cast_map(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) ->
 def _cast_list(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) -> pa.Array:
     if not pat.is_list(array.type):
         array = pc.cast(array, pa.list_(array.type.value_field))
-    values = _cast_child(array.values, target.value_field, f"{path}.{LIST_ELEMENT}", None, rules)
+    values = _cast_members(array, array.values, target.value_field, f"{path}.{LIST_ELEMENT}", rules)
     return pa.Array.from_buffers(target, len(array), array.buffers()[:2], -1, array.offset, [values])
+
+
+def _cast_members(array: pa.Array, members: pa.Array, field: pa.Field, path: str, rules: _Rules) -> pa.Array:
+    """Cast the members of lists or maps; of a slice, all members are there and only its own count."""
+    cast = _cast(members, field.type, path, rules)
+    if not field.nullable and not rules.may_miss and len(array):
+        first, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        if cast.slice(first, end - first).null_count:
+            raise SchemaError(f"Column {path!r} has nulls, and the table's column has none.")
+    return cast
 
 
 _NESTED_CASTS: Final[

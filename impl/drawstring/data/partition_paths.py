@@ -97,9 +97,12 @@ def _check_path(path: str) -> None:
     segments = path.split("/")
     if any(segment in {"", ".", ".."} for segment in segments) or "\0" in path:
         raise RecordKeyError(
-            f"The partition value {path!r} is no path below the table.",
+            f"The partition path {path!r} is no path below the table.",
             way_out="Segments that are empty, '.' or '..' are refused; set "
             "hoodie.datasource.write.partitionpath.urlencode when the table is created to keep '/' in values.",
         )
     if segments[0] == HOODIE_FOLDER:
-        raise RecordKeyError(f"The partition value {path!r} leads into the table's metadata.")
+        raise RecordKeyError(
+            f"The partition path {path!r} leads into the table's metadata.",
+            way_out="Rename the value, or make the table with hoodie.datasource.write.hive_style_partitioning.",
+        )

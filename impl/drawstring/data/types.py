@@ -144,6 +144,26 @@ def _hudi_fields(fields: list[pa.Field], prefix: str, depth: int) -> list[pa.Fie
     return [pa.field(f.name, hudi_type(f.type, prefix + f.name, depth), f.nullable) for f in fields]
 
 
+def relaxed(field: pa.Field) -> pa.Field:
+    """Return a field all of whose members are nullable; the field itself and the keys of maps stay as they are.
+
+    Arrow's Parquet writer counts the nulls of a member even where its struct is absent, so a member that has none
+    cannot be written as such. Readers take a column without nulls for one that may not have any.
+    """
+    return field.with_type(_relaxed(field.type))
+
+
+def _relaxed(kind: pa.DataType) -> pa.DataType:
+    if pat.is_map(kind):
+        return pa.map_(kind.key_type, pa.field("value", _relaxed(kind.item_type)))
+    if pat.is_list(kind):
+        return pa.list_(pa.field(LIST_ELEMENT, _relaxed(kind.value_type)))
+    if pat.is_struct(kind):
+        members = [kind.field(i) for i in range(kind.num_fields)]
+        return pa.struct([pa.field(member.name, _relaxed(member.type)) for member in members])
+    return kind
+
+
 def is_list(kind: pa.DataType) -> bool:
     """Whether a type is any of Arrow's lists."""
     return bool(

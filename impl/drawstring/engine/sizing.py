@@ -64,5 +64,5 @@ def _recent_commits(context: TableContext, snapshot: Snapshot) -> Iterator[tuple
 def _sampled(rows: pa.Table, keys: pa.Array, layout: BaseFileLayout) -> int:
     plain = BaseFileLayout(layout.codec, layout.row_group_bytes, bloom=None)
     sample = stamp_rows(rows, keys, FileStamp("0" * 17, 0, "", ""))
-    size: int = encode_base_file(sample, "", plain).size
-    return max(1, size // max(rows.num_rows, 1))
+    size = int(encode_base_file(sample, "", plain).size)
+    return max(1, size // max(int(rows.num_rows), 1))

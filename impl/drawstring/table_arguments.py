@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,8 @@ def parse_table_type(text: str) -> TableType:
 
 def field_names(fields: str | Sequence[str], argument: str) -> tuple[str, ...]:
     """Return one name or several as a tuple. Raises `InputError`."""
-    names = (fields,) if isinstance(fields, str) else tuple(fields)
-    if not all(isinstance(name, str) for name in names):
+    names = (fields,) if isinstance(fields, str) else tuple(fields) if isinstance(fields, Iterable) else None
+    if names is None or not all(isinstance(name, str) for name in names):
         raise InputError(f"{argument} is {fields!r}.", way_out="It must be a column's name or a list of names.")
     return names
 

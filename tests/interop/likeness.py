@@ -72,9 +72,13 @@ def comment_lines(path: Path) -> int:
 
 
 def without_comments(schema: Any) -> Any:
-    """An Avro schema without its ``doc`` members: they are comments, and ours are our own words."""
+    """An Avro schema without its comments: ``doc``, whose words are our own, and what Avro ignores.
+
+    Java's generated classes leave a ``default`` inside of array and map types, where it means nothing.
+    """
     if isinstance(schema, dict):
-        return {key: without_comments(value) for key, value in schema.items() if key != "doc"}
+        ignored = {"doc", "default"} if schema.get("type") in ("array", "map") else {"doc"}
+        return {key: without_comments(value) for key, value in schema.items() if key not in ignored}
     return [without_comments(item) for item in schema] if isinstance(schema, list) else schema
 
 

@@ -30,6 +30,7 @@ from drawstring.errors import (
 )
 from drawstring.ports import Content, FileStatus
 from drawstring.runtime.clock import SystemClock
+from drawstring_spec.layout import TEMP_FOLDER
 
 _CLOCK = SystemClock()
 
@@ -183,6 +184,19 @@ class ObjectStorage:
             _check_deadline(path, not_after_ms)
             with contextlib.suppress(NotFoundError), _translated(path):
                 obstore.delete(store, path)
+            self._drop_empty_marker_folders(path)
+
+    def _drop_empty_marker_folders(self, path: str) -> None:
+        """On a local folder, remove what deleting a marker left empty: each write would leave its folders for ever."""
+        if self._folder is None or not path.startswith(f"{TEMP_FOLDER}/"):
+            return
+        parent = path.rpartition("/")[0]
+        while parent != TEMP_FOLDER:
+            try:
+                (self._folder / parent).rmdir()
+            except OSError:
+                return  # Not empty, or gone already.
+            parent = parent.rpartition("/")[0]
 
 
 def _status(meta: Any) -> FileStatus:

@@ -28,6 +28,18 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
+def visible(table: Path) -> dict[str, bytes | None]:
+    """What readers go by: data files, commits, properties; also what a failed write may not leave pending.
+
+    A write that is refused only after its instant was requested rolls itself back, which the timeline records.
+    """
+    return {
+        name: content
+        for name, content in contents(table).items()
+        if not name.startswith(".hoodie/.temp/") and ".rollback" not in name and content is not None
+    }
+
+
 @contextmanager
 def refusal(folder: Path, kind: type[DrawstringError], *words: str) -> Iterator[None]:
     """The block raises `kind`; the message has all of `words`; a way out is given; `folder` stays as it was."""

@@ -7,7 +7,7 @@ import pytest
 
 import drawstring as ds
 from drawstring.errors import DuplicateKeyError, InputError, RecordKeyError, SchemaError, TimeTravelError
-from unit.impl.bad_input.conftest import SCHEMA, refusal, rows
+from unit.impl.bad_input.conftest import SCHEMA, refusal, rows, visible
 
 WRITES = ["bulk_insert", "insert", "upsert"]
 
@@ -51,13 +51,13 @@ def test_an_empty_key_is_refused(table, table_path, operation):
 
 @pytest.mark.parametrize("operation", WRITES)
 def test_data_without_the_key_column_is_refused(table, table_path, operation):
-    with refusal(table_path.parent, InputError, "id"):
+    with refusal(table_path.parent, SchemaError, "id"):
         getattr(table, operation)(rows("x").drop_columns(["id"]))
 
 
 @pytest.mark.parametrize("operation", WRITES)
 def test_data_without_the_partition_column_is_refused(table, table_path, operation):
-    with refusal(table_path.parent, InputError, "region"):
+    with refusal(table_path.parent, SchemaError, "region"):
         getattr(table, operation)(rows("x").drop_columns(["region"]))
 
 
@@ -73,13 +73,16 @@ def test_deleting_a_null_key_is_refused(table, table_path):
 
 
 def test_deleting_without_the_key_column_is_refused(table, table_path):
-    with refusal(table_path.parent, InputError, "id"):
+    with refusal(table_path.parent, SchemaError, "id"):
         table.delete(rows("a").select(["ts"]))
 
 
 def test_inserting_a_key_that_exists_is_refused(table, table_path):
-    with refusal(table_path.parent, DuplicateKeyError, "a"):
+    before = visible(table_path)
+    with pytest.raises(DuplicateKeyError, match="'a' in 'north'") as caught:
         table.insert(rows("a"))
+    assert caught.value.way_out
+    assert visible(table_path) == before
 
 
 @pytest.mark.parametrize("kind", [pa.duration("s"), pa.null(), pa.month_day_nano_interval()], ids=str)

@@ -30,18 +30,17 @@ def plain_table(tmp_path):
 @pytest.mark.parametrize("value", ESCAPING)
 @pytest.mark.parametrize("operation", ["bulk_insert", "insert", "upsert"])
 def test_a_partition_value_that_leaves_the_table_is_refused(plain_table, operation, value):
-    with refusal(plain_table.parent, RecordKeyError, "region", repr(value)):
+    with refusal(plain_table.parent, RecordKeyError, repr(value)):
         getattr(ds.Table.open(str(plain_table)), operation)(rows("x", region=value))
 
 
-@pytest.mark.parametrize("value", ["../outside", "a/../../outside"])
-def test_a_hive_style_partition_value_cannot_leave_the_table_either(tmp_path, value):
+def test_a_hive_style_partition_value_cannot_leave_the_table_either(tmp_path):
     options = {"hoodie.datasource.write.hive_style_partitioning": "true"}
     table = ds.Table.create(
         str(tmp_path / "table"), SCHEMA, record_key="id", partition_by=["region"], ordering="ts", options=options
     )
-    with refusal(tmp_path, RecordKeyError, "region", repr(value)):
-        table.insert(rows("x", region=value))
+    with refusal(tmp_path, RecordKeyError, "region=a/../../outside"):
+        table.insert(rows("x", region="a/../../outside"))
 
 
 def test_an_encoded_partition_value_stays_below_the_table(tmp_path):
@@ -123,7 +122,7 @@ def test_a_rollback_plan_cannot_delete_files_of_other_instants(table_path):
 def test_write_statistics_that_name_an_outside_file_are_not_followed(table_path):
     timeline = table_path / ".hoodie" / "timeline"
     newest = max(timeline.glob("*.commit"))
-    record = avro_container.decode(newest.read_bytes())
+    record = avro_container.decode(newest.read_bytes(), path=newest.name)
     for stats in record["partitionToWriteStats"].values():
         for stat in stats:
             stat["path"] = "../outside.txt"
@@ -135,5 +134,5 @@ def test_write_statistics_that_name_an_outside_file_are_not_followed(table_path)
 
 def test_deleting_by_a_partition_value_that_leaves_the_table_is_refused(plain_table):
     keys = pa.table({"id": ["x"], "region": ["../outside"]})
-    with refusal(plain_table.parent, RecordKeyError, "region", "'../outside'"):
+    with refusal(plain_table.parent, RecordKeyError, "'../outside'"):
         ds.Table.open(str(plain_table)).delete(keys)

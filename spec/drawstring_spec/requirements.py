@@ -24,6 +24,7 @@ MODEL_CHECK = "model::"
 
 _ID = re.compile(r"[A-Z]{2}-[0-9]{3}")
 _CHECK = re.compile(r"tests/[\w/]+\.py::\w+|model::[\w -]+")
+_MARKUP = re.compile(r"[\\`*_<>\[\]]")
 _OPTIONAL_KEYS = ("text_reading", "actual_reading", "evidence", "unchecked")
 _KEYS = {"id", "level", "text", "source", "checks", *_OPTIONAL_KEYS}
 
@@ -200,13 +201,19 @@ def _preface(chosen: tuple[Requirement, ...]) -> list[str]:
 
 
 def _markdown_entry(requirement: Requirement) -> list[str]:
-    lines = [f"### {requirement.id} ({requirement.level})", "", requirement.text, "", f"- Source: {requirement.source}"]
+    lines = [f"### {requirement.id} ({requirement.level})", "", _plain(requirement.text), ""]
+    lines.append(f"- Source: {_plain(requirement.source)}")
     if requirement.differs:
         lines += [
-            f"- The text reads: {requirement.text_reading}",
-            f"- Really: {requirement.actual_reading}",
-            f"- Evidence: {requirement.evidence}",
+            f"- The text reads: {_plain(requirement.text_reading)}",
+            f"- Really: {_plain(requirement.actual_reading)}",
+            f"- Evidence: {_plain(requirement.evidence)}",
         ]
     if requirement.unchecked:
-        lines.append(f"- Unchecked: {requirement.unchecked}")
+        lines.append(f"- Unchecked: {_plain(requirement.unchecked)}")
     return lines + [f"- Check: `{check}`" for check in requirement.checks]
+
+
+def _plain(text: str | None) -> str:
+    """Keep Markdown from reading markup into plain text, such as the brackets of ``<file id>``."""
+    return _MARKUP.sub(r"\\\g<0>", text or "")

@@ -128,3 +128,8 @@ def test_the_page_gives_both_readings_and_what_is_unchecked():
     assert "- The text reads: " in page
     assert "- Really: " in page
     assert "- Unchecked: " in page
+
+
+def test_the_page_shows_what_looks_like_markup_as_it_is():
+    page = render_markdown([find_requirement("SL-007")])
+    assert r"\<file id\>\_\<write token\>\_\<requested time\>.\<extension\>" in page

@@ -19,7 +19,10 @@ from drawstring_sim.table_driver import perform
 from drawstring_sim.world import World, Writer
 from drawstring_spec.steps import Step
 
-ALONE: Final[Mapping[str, object]] = {}
+SMALL: Final[Mapping[str, object]] = {"hoodie.index.bloom.num_entries": 50}
+"""What makes small tables cheap: bloom filters of their size."""
+
+ALONE: Final[Mapping[str, object]] = SMALL
 """Options of a writer that is alone: no lock across processes, failed writes are rolled back at once."""
 
 LOCK_TTL_MS: Final = 10_000
@@ -27,6 +30,7 @@ HEARTBEAT_INTERVAL_MS: Final = 1_000
 TOLERABLE_MISSES: Final = 4
 
 TOGETHER: Final[Mapping[str, object]] = {
+    **SMALL,
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
     "hoodie.write.lock.wait_time_ms": 60_000,

@@ -6,11 +6,12 @@ then and what the next writer makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from drawstring_sim.client import EXPIRED_MS, Client, client
-from drawstring_sim.faults import Fault, FaultAt, PortCall
+from drawstring_sim.faults import Fault, FaultAt, FaultWhere, PortCall
 from drawstring_sim.judge import (
     Attempt,
     VerdictError,
@@ -22,7 +23,7 @@ from drawstring_sim.kernel import SteadySchedule
 from drawstring_sim.operations import Content, Kind, Operation
 from drawstring_sim.raw_state import RawState, read_raw_state
 from drawstring_sim.storage import Disk
-from drawstring_sim.table_driver import perform, read_content
+from drawstring_sim.table_driver import create_table, perform, read_content
 from drawstring_sim.world import World
 
 NEXT = Operation.of(Kind.UPSERT, {("d1", "a"): 901, ("d9", "z"): 902})
@@ -67,13 +68,13 @@ class Scenario:
 def applicable(call: PortCall) -> tuple[Fault, ...]:
     """Faults that make a difference at a call.
 
-    Only storage calls can fail or lose an answer, and only those that write can be sent twice to any effect. At other
-    calls nothing but the process can die; before or after them is the same, since they change nothing.
+    A call that changes nothing leaves the same behind whether the process dies after it or before its next one, so
+    only the latter is run. Only storage calls can fail, and only those that write can lose an answer that matters.
     """
     if call.port != "storage":
         return (Fault.CRASH_BEFORE,)
     if not call.writes:
-        return (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.ERROR)
+        return (Fault.CRASH_BEFORE, Fault.ERROR)
     return (
         Fault.CRASH_BEFORE,
         Fault.CRASH_AFTER,
@@ -82,6 +83,44 @@ def applicable(call: PortCall) -> tuple[Fault, ...]:
         Fault.ERROR,
         Fault.SENT_TWICE,
     )
+
+
+def prepare(
+    name: str,
+    history: Sequence[Operation],
+    operation: Operation,
+    options: Mapping[str, object],
+    *,
+    failed: Operation | None = None,
+) -> Scenario:
+    """Make a table by a history of operations, on request with a failed write at its end, for one more to be struck.
+
+    Args:
+        name: for people.
+        history: carried out one after the other.
+        operation: to be struck.
+        options: of all writers.
+        failed: an operation whose writer dies right before it completes; what it leaves is there to be rolled back.
+
+    """
+    world = World(SteadySchedule(), seed=1)
+    attempts: list[Attempt] = []
+    first = client(world, "first", options, attempts)
+    world.run(first.writer, lambda: create_table(first.writer, first.options))
+    for earlier in history:
+        attempt = first.run(earlier)
+        if not attempt.succeeded:
+            raise VerdictError(f"The preparation failed: {attempt}: {attempt.error}")
+    if failed is not None:
+        plan = FaultWhere(lambda call: call.writes and call.target.endswith(".commit"), Fault.CRASH_BEFORE)
+        world.kernel.faults = plan
+        client(world, "failing", options, attempts).run(failed)
+        if plan.struck is None:
+            raise VerdictError("The preparation did not fail where it had to.")
+    world.kernel.advance(EXPIRED_MS)
+    start_ms = world.kernel.now_ms
+    world.close()
+    return Scenario(name, world.disk, tuple(attempts), operation, options, start_ms)
 
 
 def calls_of(scenario: Scenario) -> list[PortCall]:
@@ -143,12 +182,11 @@ def _judge_readers(scenario: Scenario, world: World, attempt: Attempt, attempts:
     if attempt.succeeded and seen != after:
         raise VerdictError(f"{attempt}; however readers see the table as it was: a contradiction.")
     reader = client(world, "reader", scenario.options, [], act=scenario.act)
-    answers: dict[str | None, Content] = {None: seen}
-    answers.update({time: content_of(raw.snapshot(time)) for time in raw.completed_commits})
     pending = min((i.requested_time for i in raw.pending), default=None)
-    for as_of, expected in answers.items():
-        if as_of is not None and pending is not None and as_of >= pending:
-            continue  # Such a snapshot is not stable yet, and may be refused.
+    # A snapshot at or after a pending instant is not stable yet, and may be refused; the last stable one is asked for.
+    stable = [time for time in sorted(raw.completed_commits) if pending is None or time < pending]
+    for as_of in (None, *stable[-1:]):
+        expected = content_of(raw.snapshot(as_of))
         answer = read_content(reader.writer, reader.options, as_of)
         if answer != expected:
             raise VerdictError(f"A reader as of {as_of} gets {answer}; the bytes say {expected}: a contradiction.")
@@ -159,3 +197,39 @@ def _world(scenario: Scenario, plan: FaultAt | None) -> World:
     world = World(SteadySchedule(), plan, disk=scenario.disk.copy(), seed=1)
     world.kernel.advance(scenario.start_ms)
     return world
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of striking every call.
+
+    Attributes:
+        calls: port calls of the operation.
+        runs: how many faults were tried.
+        told: what struck writers were told, and how often.
+        broken: broken promises, in words.
+
+    """
+
+    calls: int = 0
+    runs: int = 0
+    told: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+
+def strike_everywhere(scenario: Scenario) -> Tally:
+    """Strike each call of the operation with each fault that makes a difference there."""
+    calls = calls_of(scenario)
+    tally = Tally(calls=len(calls))
+    for call in calls:
+        for fault in applicable(call):
+            tally.runs += 1
+            try:
+                attempt = strike(scenario, call, fault)
+            except VerdictError as error:
+                tally.broken.append(f"{fault.name} at {call}: {error}")
+                continue
+            tally.told[
+                "success" if attempt.succeeded else type(attempt.error).__name__ if attempt.error else "death"
+            ] += 1
+    return tally

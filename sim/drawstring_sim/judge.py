@@ -103,7 +103,7 @@ def check_visible_files_are_claimed(raw: RawState) -> None:
 
 
 def check_nothing_is_left(raw: RawState) -> None:
-    """No leftover of failed writes: no pending instant, no lock, no data file of no commit, nor markers that name one.
+    """No leftover of failed writes: no pending instant, no lock, no data file of no commit.
 
     Markers and heartbeats of operations that are over, or never were on the timeline, may stay: they say nothing.
     """
@@ -114,9 +114,6 @@ def check_nothing_is_left(raw: RawState) -> None:
     lost = [f.path for f in raw.data_files if f.requested_time not in raw.completed_commits]
     if lost:
         raise VerdictError(f"Data files of no completed commit are left: {lost}.")
-    named = sorted(set(raw.markers) - set(raw.completed_commits))
-    if named:
-        raise VerdictError(f"Markers of rolled back operations are left: {named}.")
 
 
 def check_attempts(raw: RawState, attempts: Iterable[Attempt]) -> None:

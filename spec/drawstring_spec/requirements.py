@@ -132,10 +132,8 @@ def _parse_entry(entry: Mapping[str, Any], chapter: str, prefix: str, name: str)
 def load_requirements() -> tuple[Requirement, ...]:
     """Load the whole catalogue, sorted by id. Raises `FormatError` for a chapter that is not well formed."""
     folder = resources.files("drawstring_spec").joinpath("requirements")
-    loaded: list[Requirement] = []
-    for file in folder.iterdir():
-        if file.name.endswith(".toml"):
-            loaded += parse_requirements(file.read_text(encoding="utf-8"), file.name)
+    chapters = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    loaded = [entry for file in chapters for entry in parse_requirements(file.read_text("utf-8"), file.name)]
     return tuple(sorted(loaded, key=lambda requirement: requirement.id))
 
 

@@ -18,7 +18,7 @@ from drawstring.files import Snapshot
 from drawstring.timeline.load import read_payload
 
 _RECENT_COMMITS: Final = 10
-_ESTIMATE: Final = "hoodie.copyonwrite.record.size.estimate"
+RECORD_SIZE_ESTIMATE: Final = "hoodie.copyonwrite.record.size.estimate"
 
 
 def size_rules(context: TableContext) -> SizeRules:
@@ -45,8 +45,8 @@ def record_bytes(context: TableContext, snapshot: Snapshot, rows: pa.Table, keys
         known = average_record_bytes(_recent_commits(context, snapshot), threshold)
         if known is not None:
             return known
-    if _ESTIMATE in context.options.given:
-        return int(context.options[_ESTIMATE])
+    if RECORD_SIZE_ESTIMATE in context.options.given:
+        return int(context.options[RECORD_SIZE_ESTIMATE])
     return _sampled(rows, keys, BaseFileLayout.from_options(context.options))
 
 

@@ -16,7 +16,7 @@ from drawstring.engine.batch import PartitionRows
 from drawstring.engine.file_tasks import CreateFile, MergeFile, write_file
 from drawstring.engine.lookup import by_partition, find_in_files
 from drawstring.engine.preparation import TableShape, check_same_shape
-from drawstring.engine.sizing import record_bytes, size_rules
+from drawstring.engine.sizing import RECORD_SIZE_ESTIMATE, record_bytes, size_rules
 from drawstring.errors import DuplicateKeyError
 from drawstring.files import BaseFile, FileGroupId, Snapshot
 from drawstring.write_stats import GroupWorkload, Operation, Workload, WriteStat
@@ -149,9 +149,14 @@ class RowsBody:
 
     def _record_bytes(self, snapshot: Snapshot) -> int:
         first = next((p for p in self._partitions if len(p.rows)), None)
-        may_pack = self.operation is not Operation.BULK_INSERT and snapshot.slices
+        if first is None:
+            return 1
+        packs = self.operation is not Operation.BULK_INSERT and snapshot.slices
         most = self._data.nbytes + _META_BYTES * self._data.num_rows
-        if first is None or (not may_pack and most < size_rules(self._context).max_file_bytes):
+        fits = (
+            most < size_rules(self._context).max_file_bytes and RECORD_SIZE_ESTIMATE not in self._context.options.given
+        )
+        if fits and not packs:
             return 1  # Everything fits into one file per partition, however large a row turns out to be.
         picked = first.rows[:_SAMPLE_ROWS]
         rows = self._data.take(pa.array(picked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.interop.java.client import JavaHudi
 from tests.interop.java.environment import find_environment
@@ -40,7 +41,7 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
         run = functools.partial(alternate, repeats=repeats)
 
         def write(path: str, *, operation: str, batch: str) -> None:
-            java.write_files(path, operation, inputs[batch], options=_OPTIONS)
+            java.write_files(Path(path), operation, Path(inputs[batch]), options=_OPTIONS)
 
         bulk_insert = functools.partial(write, operation="bulk_insert", batch="rows")
         yield run(
@@ -56,4 +57,4 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
                 Measurement(SECTION, title, OURS),
                 [Contender(OURS, upsert, places.copier(table_path), places.remove)],
             )
-        yield run(Measurement(SECTION, "snapshot scan", OURS), [Contender(OURS, lambda _: java.scan(table_path))])
+        yield run(Measurement(SECTION, "snapshot scan", OURS), [Contender(OURS, lambda _: java.scan(Path(table_path)))])

@@ -73,7 +73,9 @@ def _table(rng: np.random.Generator, ids: np.ndarray, *, version: int) -> pa.Tab
                 mask=rng.random(count) < 0.2,
             ),
             "ordered_on": pa.array(rng.integers(15_000, 19_000, count).astype(np.int32), pa.date32()),
-            "sent_at": pa.array(rng.integers(1.5e15, 1.6e15, count, dtype=np.int64), pa.timestamp("us", tz="UTC")),
+            "sent_at": pa.array(
+                rng.integers(1_500_000_000_000_000, 1_600_000_000_000_000, count), pa.timestamp("us", tz="UTC")
+            ),
             "sequence": pa.array(ids.astype(np.int64)),
         }
     )

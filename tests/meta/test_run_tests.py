@@ -1,0 +1,76 @@
+"""`make test` ends well only if it is well, and names what was skipped and why."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+_REPORT = """<testsuites><testsuite>
+<testcase classname="tests.a" name="test_good"/>
+<testcase classname="tests.a" name="test_bad"><failure message="no"/></testcase>
+<testcase classname="tests.b" name="test_left_out"><skipped message="no Java"/></testcase>
+<testcase classname="tests.b" name="test_broken"><error message="no"/></testcase>
+</testsuite></testsuites>"""
+_GOOD_REPORT = '<testsuites><testsuite><testcase classname="tests.a" name="test_good"/></testsuite></testsuites>'
+
+
+@pytest.fixture
+def tool(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run_tests", repository / "tools" / "run_tests.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "run_tests", module)  # Its dataclasses look themselves up there.
+    spec.loader.exec_module(module)
+    return module
+
+
+def _outcome(tool: ModuleType, tmp_path: Path, report: str | None, exit_code: int = 0) -> Any:
+    path = tmp_path / "junit.xml"
+    if report is not None:
+        path.write_text(report)
+    outcome = tool.Outcome(tool.parts(2)[0], exit_code, 1.0)
+    tool.read_report(path, outcome)
+    return outcome
+
+
+def test_a_report_is_counted(tool: ModuleType, tmp_path: Path) -> None:
+    outcome = _outcome(tool, tmp_path, _REPORT, exit_code=1)
+
+    assert (outcome.passed, outcome.failed) == (1, ["tests.a::test_bad", "tests.b::test_broken"])
+    assert dict(outcome.skipped) == {("tests.b", "no Java"): 1}
+
+
+def test_the_summary_says_what_was_skipped_and_why(tool: ModuleType, tmp_path: Path) -> None:
+    summary = tool.summarise([_outcome(tool, tmp_path, _REPORT, exit_code=1)])
+
+    assert "skipped, no Java: tests.b (1)" in summary
+    assert "FAILED tests.a::test_bad" in summary
+    assert summary.endswith("NOT WELL")
+
+
+def test_all_is_well_where_every_test_passed(tool: ModuleType, tmp_path: Path) -> None:
+    outcome = _outcome(tool, tmp_path, _GOOD_REPORT)
+
+    assert tool.is_good([outcome])
+    assert tool.summarise([outcome]).endswith("all is well")
+
+
+@pytest.mark.parametrize(
+    ("report", "exit_code"),
+    [(_REPORT, 0), (_GOOD_REPORT, 1), (_GOOD_REPORT, 5), (None, 0), ("<broken", 0), ("<testsuites/>", 0)],
+    ids=["a failure", "an exit code", "nothing collected", "no report", "a broken report", "nothing passed"],
+)
+def test_all_is_not_well_after(tool: ModuleType, tmp_path: Path, report: str | None, exit_code: int) -> None:
+    assert not tool.is_good([_outcome(tool, tmp_path, report, exit_code)])
+
+
+def test_every_test_belongs_to_one_part_or_to_interop(tool: ModuleType) -> None:
+    selections = [part.arguments[1] for part in tool.parts(2)]
+
+    assert selections == ["not spark and not interop", "spark and not interop"]

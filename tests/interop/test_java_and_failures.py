@@ -71,6 +71,36 @@ def test_java_continues_a_table_in_which_we_rolled_back(java, crashed):
     assert not difference(data_columns(ds.Table.open(str(crashed.path)).read()), crashed.expected())
 
 
+@pytest.fixture
+def failed_in_java(java, tmp_path):
+    """A table of ours with a write of Java's that died before it completed: what Java leaves then, by hand."""
+    story = tables.write_history(tmp_path / "t", LAYOUT)
+    rows = [tables.row(LAYOUT, n, ts=900, name="never seen") for n in range(20)]
+    options = {"hoodie.metadata.enable": "false"}
+    failed = java.write(story.path, "upsert", tables.to_table(rows), options=options)
+    for file in (story.path / ".hoodie" / "timeline").glob(f"*{failed}_*.commit*"):
+        file.unlink()
+    for data_file in list(story.path.rglob(f"*_{failed}.parquet")):
+        folder = story.path / ".hoodie" / ".temp" / failed / data_file.parent.name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{data_file.name}.marker.MERGE").touch()
+        (folder / f".{data_file.name}.marker.MERGE.crc").write_bytes(b"crc\0\0\0\2\0")
+    return story, failed
+
+
+def test_we_do_not_see_a_write_of_javas_that_died(failed_in_java):
+    story, _ = failed_in_java
+    assert not difference(data_columns(story.table.read()), story.expected())
+
+
+def test_we_roll_a_write_of_javas_back_that_died(java, failed_in_java):
+    story, failed = failed_in_java
+    story.write("upsert", [tables.row(LAYOUT, 1, ts=960, name="after the crash")])
+    assert files_with(story.path, failed) == []
+    assert not (story.path / ".hoodie" / ".temp" / failed).exists()
+    assert not difference(data_columns(java.read(story.path)), story.expected())
+
+
 def test_java_reads_the_winners_of_concurrent_writers_and_nothing_of_the_losers(java, tmp_path):
     story = tables.create(tmp_path / "t", LAYOUT)
     story.write("bulk_insert", [tables.row(LAYOUT, n, ts=100, name="first") for n in range(9)])

@@ -124,3 +124,10 @@ def test_we_upsert_into_a_table_that_java_made(java, golden):
     rows = {row["id"]: row for row in before.to_pylist()} | {row["id"]: row for row in changed.to_pylist()}
     expected = type(before).from_pylist(list(rows.values()), schema=before.schema)
     assert not difference(data_columns(java.read(path)), expected)
+
+
+def test_java_reads_a_file_of_its_own_that_we_changed_on_a_local_folder(java, continued):
+    """Hadoop keeps a checksum beside each local file; one that no longer fits would make the table unreadable."""
+    assert (continued.path / ".hoodie" / ".hoodie.properties.crc").exists()
+    ds.Table.open(str(continued.path), options=WITHOUT_METADATA).delete(tables.to_table([continued.rows["key-016"]]))
+    assert java.properties(continued.path)["hoodie.table.name"] == "t"

@@ -91,7 +91,12 @@ class ObjectStorage:
                 found = [meta for chunk in obstore.list(store, prefix or None) for meta in chunk]
             else:
                 found = list(obstore.list_with_delimiter(store, prefix or None)["objects"])
-        return sorted((_status(meta) for meta in found), key=lambda s: s.path)
+        return sorted((_status(meta) for meta in found if not self._is_checksum(meta["path"])), key=lambda s: s.path)
+
+    def _is_checksum(self, path: str) -> bool:
+        """Whether a file is Hadoop's checksum of another one; Hadoop's own listing leaves it out, too."""
+        name = path.rpartition("/")[2]
+        return self._folder is not None and name.startswith(".") and name.endswith(".crc")
 
     def list_folders(self, prefix: str) -> Sequence[str]:
         """Folders directly below a folder."""
@@ -160,6 +165,7 @@ class ObjectStorage:
         check_path(path)
         store = self._open(create=True)
         body = content if isinstance(content, bytes | memoryview) else b"".join(content)
+        self._drop_hadoop_checksum(path)
         with _translated(path):
             result = obstore.put(
                 store,
@@ -182,9 +188,19 @@ class ObjectStorage:
         for path in paths:
             check_path(path)
             _check_deadline(path, not_after_ms)
+            self._drop_hadoop_checksum(path)
             with contextlib.suppress(NotFoundError), _translated(path):
                 obstore.delete(store, path)
             self._drop_empty_marker_folders(path)
+
+    def _drop_hadoop_checksum(self, path: str) -> None:
+        """Remove the checksum that Hadoop keeps beside each file of a local folder, before the file changes.
+
+        Hadoop refuses to read a file that its checksum does not fit, and does without where there is none.
+        """
+        if self._folder is not None:
+            folder, _, name = path.rpartition("/")
+            (self._folder / folder / f".{name}.crc").unlink(missing_ok=True)
 
     def _drop_empty_marker_folders(self, path: str) -> None:
         """On a local folder, remove what deleting a marker left empty: each write would leave its folders for ever."""

@@ -257,7 +257,8 @@ class Table:
 
     def to_pandas(self, **query: Any) -> pd.DataFrame:
         """Read a snapshot into pandas; arguments and errors as `read`."""
-        return self.read(**query).to_pandas()
+        frame: pd.DataFrame = self.read(**query).to_pandas()
+        return frame
 
     def to_polars(self, **query: Any) -> pl.DataFrame:
         """Read a snapshot into polars; arguments and errors as `read`."""

@@ -251,6 +251,27 @@ def test_a_renamed_column_keeps_its_rows_and_a_dropped_one_does_not_come_back():
     assert not difference(read(table, as_of=at(2), meta_columns=False), pa.Table.from_pylist(old, schema=before))
 
 
+def test_a_file_of_the_operation_that_changed_the_schema_has_the_new_one():
+    table = HandMadeTable(schema=pa.schema([("id", pa.string()), ("m", pa.int32()), ("day", pa.string())]))
+    now = with_ids(int(at(3)), [(1, "id", "string"), (2, "m", "int"), (3, "day", "string")])
+    then = with_ids(0, [(1, "id", "string"), (2, "n", "int"), (3, "day", "string")])
+    table.base_file("a", "f-0", 1, rows("a"))
+    table.base_file("a", "g-0", 3, pa.table({"id": ["b"], "m": pa.array([5], pa.int32()), "day": ["a"]}))
+    table.commit(1, 2)
+    table.commit(3, 4, schema=table.context().config.create_schema, extra={"latest_schema": json.dumps(now)})
+    content = json.dumps({"schemas": [now, then]}).encode()
+    table.storage.put(f".hoodie/.schema/{at(3)}_{at(4)}.schemacommit", content)
+    assert read(table, columns=["id", "m"]).to_pylist() == [{"id": "a", "m": 0}, {"id": "b", "m": 5}]
+
+
+def test_a_formatted_timestamp_column_comes_back_as_text():
+    table = HandMadeTable(properties={"hoodie.table.keygenerator.type": "TIMESTAMP"})
+    table.change_properties({"hoodie.table.partition.fields": "n"})
+    table.base_file("2023/11/14", "f-0", 1, rows("a", "b"))
+    table.commit(1, 2)
+    assert read(table, columns=["n"]).to_pylist() == [{"n": "0"}, {"n": "1"}]
+
+
 def test_the_schema_history_of_a_failed_operation_does_not_count():
     table = HandMadeTable()
     table.base_file("a", "f-0", 1, rows("a"))

@@ -111,8 +111,8 @@ def test_a_replaced_file_id_of_another_partition_stays(table):
     table.base_file("a", "f-0", 1)
     table.base_file("b", "f-0", 1)
     table.commit(1, 3)
-    table.commit(2, 4, replaces={"a": ["f-0"]})
-    assert slices(table) == {("b", "f-0"): at(1)}
+    table.commit(2, 4, replaces={"b": ["f-0"]})
+    assert slices(table) == {("a", "f-0"): at(1)}
 
 
 def test_time_travel_goes_by_requested_time_even_if_completion_was_later(table):

@@ -165,6 +165,18 @@ def test_a_change_of_javas_that_was_left_half_way_is_recovered(storage, file):
     assert points == 4
 
 
+@pytest.mark.parametrize("file", [None, b"hoodie.table.na", b""])
+def test_a_change_starts_from_the_backup_where_the_file_is_broken(storage, file):
+    storage.put(PROPERTIES_BACKUP_FILE, format_properties(VALUES))
+    storage.delete([PROPERTIES_FILE])
+    if file is not None:
+        storage.put(PROPERTIES_FILE, file)
+    for _ in crash_points(storage, lambda: change(storage)):
+        assert read_properties(storage) in (VALUES, CHANGED)
+    assert read_properties(storage) == CHANGED
+    assert [s.path for s in storage.list(".hoodie")] == [PROPERTIES_FILE]
+
+
 def test_a_backup_beside_a_valid_file_is_the_older_one(storage):
     storage.put(PROPERTIES_BACKUP_FILE, format_properties(VALUES))
     storage.put(PROPERTIES_FILE, format_properties(CHANGED))

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from drawstring.errors import ConcurrencyError, InputError
+from drawstring.errors import ConcurrencyError, DrawstringError, InputError
 from drawstring.options import Options
+from drawstring_sim.clocks import ClockSettings
 from drawstring_sim.judge import Attempt
 from drawstring_sim.kernel import CrashedError, Process
 from drawstring_sim.operations import Operation
 from drawstring_sim.table_driver import perform
+from drawstring_sim.tasks import TaskTroubles
 from drawstring_sim.world import World, Writer
 from drawstring_spec.steps import Step
 
@@ -67,32 +69,44 @@ class Client:
 
     def start(self, operation: Operation) -> Process:
         """Begin an operation in a process of its own."""
+        attempt = self._new_attempt(operation)
+        return self.world.start(self.writer, lambda: self._try(attempt))
+
+    def carry_out(self, operation: Operation) -> Attempt:
+        """Carry an operation out in the calling process; what it is told, is in the attempt."""
+        attempt = self._new_attempt(operation)
+        try:
+            self._try(attempt)
+        except DrawstringError:
+            return attempt
+        return attempt
+
+    def _new_attempt(self, operation: Operation) -> Attempt:
         attempt = Attempt(self.writer.name, operation)
         self.attempts.append(attempt)
+        return attempt
 
-        def body() -> object:
-            told_before = len(self.writer.events)
-            recorder, now_ms = self.world.recorder, self.writer.now_ms
-            if recorder is not None:
-                recorder.began(self.writer.name, operation, now_ms())
-            try:
-                return self._tell(attempt, operation)
-            finally:
-                if recorder is not None and not self.writer.incarnation.crashed:
-                    recorder.ended(self.writer.name, now_ms())
-                attempt.requested_times = tuple(
-                    dict.fromkeys(
-                        event.requested_time
-                        for event in self.writer.events[told_before:]
-                        if event.step is Step.GENERATE_REQUESTED_TIME and event.requested_time is not None
-                    )
-                )
-
-        return self.world.start(self.writer, body)
-
-    def _tell(self, attempt: Attempt, operation: Operation) -> object:
+    def _try(self, attempt: Attempt) -> object:
+        told_before = len(self.writer.events)
+        recorder, now_ms = self.world.recorder, self.writer.now_ms
+        if recorder is not None:
+            recorder.began(self.writer.name, attempt.operation, now_ms())
         try:
-            result = self.perform(self.writer, self.options, operation)
+            return self._tell(attempt)
+        finally:
+            if recorder is not None and not self.writer.incarnation.crashed:
+                recorder.ended(self.writer.name, now_ms())
+            attempt.requested_times = tuple(
+                dict.fromkeys(
+                    event.requested_time
+                    for event in self.writer.events[told_before:]
+                    if event.step is Step.GENERATE_REQUESTED_TIME and event.requested_time is not None
+                )
+            )
+
+    def _tell(self, attempt: Attempt) -> object:
+        try:
+            result = self.perform(self.writer, self.options, attempt.operation)
         except CrashedError:
             raise
         except Exception as error:
@@ -114,8 +128,16 @@ class Client:
 
 
 def client(
-    world: World, name: str, options: Mapping[str, object], attempts: list[Attempt], *, act: Perform = perform
+    world: World,
+    name: str,
+    options: Mapping[str, object],
+    attempts: list[Attempt],
+    *,
+    act: Perform = perform,
+    clock: ClockSettings | None = None,
+    troubles: TaskTroubles | None = None,
 ) -> Client:
-    """Bring a client to life."""
+    """Bring a client to life; `clock` and `troubles` as in `World.writer`."""
     parsed = Options.parse(options)
-    return Client(world, world.writer(name, parsed), parsed, attempts, act)
+    writer = world.writer(name, parsed, clock=clock, troubles=troubles)
+    return Client(world, writer, parsed, attempts, act)

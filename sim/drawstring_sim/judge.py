@@ -6,10 +6,10 @@ sides of the contradiction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from drawstring_sim.operations import Content, Operation, SerialError
+from drawstring_sim.operations import Content, Key, Kind, Operation, SerialError
 from drawstring_sim.raw_state import RawState, RawStateError, Rows
 from drawstring_spec.instants import Action, State
 
@@ -130,15 +130,21 @@ def check_attempts(raw: RawState, attempts: Iterable[Attempt]) -> None:
 
 
 def check_serial(raw: RawState, attempts: Sequence[Attempt]) -> None:
-    """A snapshot at each commit equals the serial result of the commits up to it, by requested time."""
+    """A snapshot at each commit equals the serial result of the commits up to it, by requested time.
+
+    A delete that did not find a key does nothing to it, even if a commit that was requested earlier brings the key
+    later: the two are concurrent, and the delete came first. That excuse is checked, not taken.
+    """
     by_time = {t: attempt for attempt in attempts for t in attempt.requested_times}
     content: Content = {}
+    written_at: dict[Key, str] = {}
     for requested_time in sorted(raw.completed_commits):
         attempt = by_time.get(requested_time)
         if attempt is None:
             raise VerdictError(f"The commit {requested_time} is nobody's.")
+        operation = _without_missed_deletes(raw, requested_time, attempt.operation, content, written_at)
         try:
-            content = attempt.operation.apply(content)
+            content = operation.apply(content)
             seen = content_of(raw.snapshot(requested_time))
         except (SerialError, RawStateError) as error:
             raise VerdictError(f"Up to {attempt}: {error}") from error
@@ -147,6 +153,25 @@ def check_serial(raw: RawState, attempts: Sequence[Attempt]) -> None:
                 f"The commits up to {requested_time} ({attempt}) give {sorted(content.items())} one after the other; "
                 f"however a reader as of it sees {sorted(seen.items())}: a contradiction."
             )
+        written_at.update(dict.fromkeys((key for key, _ in operation.rows), requested_time))
+
+
+def _without_missed_deletes(
+    raw: RawState, requested_time: str, operation: Operation, content: Content, written_at: Mapping[Key, str]
+) -> Operation:
+    """The operation without deletes of keys that a concurrent commit brought, unseen."""
+    if operation.kind is not Kind.DELETE:
+        return operation
+    seen = raw.snapshot(requested_time)
+    missed = {key for key, _ in operation.rows if key in content and key in seen}
+    for key in sorted(missed):
+        completion_time = raw.completed_commits[written_at[key]].completion_time or ""
+        if completion_time <= requested_time:
+            raise VerdictError(
+                f"{requested_time} deletes {key}, which {written_at[key]} had completed at {completion_time}; "
+                "however it is still there: a contradiction."
+            )
+    return Operation(operation.kind, tuple(row for row in operation.rows if row[0] not in missed))
 
 
 def check_history(raw: RawState, attempts: Sequence[Attempt]) -> None:

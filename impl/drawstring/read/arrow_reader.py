@@ -21,6 +21,7 @@ from drawstring.errors import InputError, NotFoundError
 from drawstring.files import BaseFile, Snapshot
 from drawstring.ports import TaskContext
 from drawstring.read.partition_values import fields_from_file, partition_values
+from drawstring.read.pruning import may_hold_rows, partition_condition, uses_column
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
 from drawstring.read.schema_history import InternalField, by_current_names, file_names, file_version
 from drawstring_spec.meta_fields import META_FIELDS
@@ -83,7 +84,10 @@ def read_snapshot(
     expression = filter_expression(filter, available)
     # Where nothing is wanted, rows still count: some column carries their number.
     needed = with_filter_columns(wanted, available, expression) or pa.schema([available.field(0)])
-    queries = [file_query(context, schema, needed, file) for file in snapshot.base_files()]
+    queries = _pruned(
+        [file_query(context, schema, needed, file) for file in snapshot.base_files()],
+        partition_condition(filter, expression, context.config.partition_fields, available),
+    )
     tables = context.ports.tasks.run(read_base_file, queries, label="read base files")
     table = pa.concat_tables(tables) if tables else needed.empty_table()
     if expression is not None:
@@ -137,18 +141,12 @@ def with_filter_columns(wanted: pa.Schema, available: pa.Schema, expression: Any
     """Return the wanted columns and, behind them, those that only the filter needs."""
     if expression is None:
         return wanted
-    extra = [f for f in available if f.name not in wanted.names and _uses(expression, f.name, available)]
+    extra = [f for f in available if f.name not in wanted.names and uses_column(expression, f.name, available)]
     return pa.schema([*wanted, *extra])
 
 
-def _uses(expression: Any, name: str, available: pa.Schema) -> bool:
-    """Whether an expression cannot be evaluated without a column; Arrow has no other way to tell."""
-    others = pa.schema([f for f in available if f.name != name])
-    try:
-        others.empty_table().filter(expression)
-    except pa.ArrowInvalid:
-        return True
-    return False
+def _pruned(queries: Sequence[FileQuery], condition: Any) -> list[FileQuery]:
+    return [query for query in queries if condition is None or may_hold_rows(condition, query.constants)]
 
 
 def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:

@@ -6,6 +6,7 @@ import json
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from drawstring.data.schema import arrow_to_avro
@@ -101,6 +102,50 @@ def test_a_filter_keeps_the_rows_that_it_is_true_for(table, condition, ids):
 def test_a_filter_may_use_columns_that_are_not_wanted(table):
     found = read(table, columns=["id"], filter=(pc.field("n") == 1) & (pc.field("day") == "b"))
     assert found.to_pylist() == [{"id": "e"}]
+
+
+def read_paths(table):
+    """Paths of the base files that are read from now on."""
+    paths, inner = set(), table.storage.read
+
+    def noting(path, start=0, length=None):
+        if path.endswith(".parquet"):
+            paths.add(path.partition("/")[0])
+        return inner(path, start, length)
+
+    table.storage.read = noting
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("condition", "partitions"),
+    [
+        ([("day", "==", "b")], {"b"}),
+        ([("day", "==", "b"), ("n", ">", 0)], {"b"}),
+        ([[("day", "==", "b")], [("day", "==", "a"), ("n", ">", 0)]], {"a", "b"}),
+        ([[("day", "==", "b")], [("n", ">", 0)]], {"a", "b"}),
+        ([("day", "==", "nowhere")], set()),
+        (pc.field("day") == "b", {"b"}),
+        ((pc.field("day") == "b") & (pc.field("n") > 0), {"a", "b"}),
+        (pc.field("n") > 0, {"a", "b"}),
+    ],
+)
+def test_a_partition_that_a_filter_rules_out_is_not_read(table, condition, partitions):
+    everything = read(table)
+    paths = read_paths(table)
+    found = read(table, filter=condition)
+    assert paths == partitions
+    expression = condition if isinstance(condition, pc.Expression) else pq.filters_to_expression(condition)
+    assert not difference(found, everything.filter(expression))
+
+
+def test_a_file_whose_folders_decide_nothing_is_read_whatever_the_filter():
+    schema = pa.schema([("id", pa.string()), ("x", pa.string()), ("y", pa.string())])
+    table = HandMadeTable(partition_by=("x", "y"), schema=schema)
+    table.base_file("only-one-folder", "f-0", 1, pa.table({"id": ["a"], "x": ["1"], "y": ["2"]}))
+    table.commit(1, 2, schema=avro_text(schema))
+    assert read(table, filter=[("x", "==", "1")])["id"].to_pylist() == ["a"]
+    assert read(table, filter=[("x", "==", "3")]).num_rows == 0
 
 
 def test_a_row_of_which_a_filter_cannot_tell_is_left_out():

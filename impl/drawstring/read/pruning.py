@@ -1,0 +1,65 @@
+"""Leaving files out of which a filter can already say, by their partition, that it keeps no row of them.
+
+Whose duty: only speed. What is left out is certain; the filter itself is still applied to the rows that are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+
+def uses_column(expression: Any, name: str, available: pa.Schema) -> bool:
+    """Whether an expression cannot be evaluated without a column; Arrow has no other way to tell.
+
+    Args:
+        expression: one that can be evaluated on `available`.
+        name: of the column.
+        available: all columns.
+
+    """
+    others = pa.schema([f for f in available if f.name != name])
+    try:
+        others.empty_table().filter(expression)
+    except pa.ArrowInvalid:
+        return True
+    return False
+
+
+def partition_condition(condition: Any, expression: Any, names: Sequence[str], available: pa.Schema) -> Any:
+    """Return what a filter asks of the partition columns alone, as an expression; None if that is nothing.
+
+    Of conditions in a list the others are dropped, which keeps more rows, never fewer. An expression cannot be
+    taken apart: it counts only if it uses no other column.
+
+    Args:
+        condition: the filter as the caller gave it.
+        expression: the same as an expression.
+        names: of the columns that have one value in each partition.
+        available: all columns.
+
+    """
+    if expression is None or not names:
+        return None
+    if isinstance(condition, pc.Expression):
+        others = [name for name in available.names if name not in names]
+        return None if any(uses_column(expression, name, available) for name in others) else expression
+    if not isinstance(condition, Sequence):
+        return None
+    # As pyarrow takes it: a list of conditions is one "and", a list of lists an "or" of them.
+    conjunctions = [condition] if isinstance(condition[0][0], str) else condition
+    reduced = [[c for c in conjunction if c[0] in names] for conjunction in conjunctions]
+    return pq.filters_to_expression(reduced) if all(reduced) else None
+
+
+def may_hold_rows(condition: Any, values: Mapping[str, pa.Scalar]) -> bool:
+    """Whether a partition with these values can have rows that the condition keeps."""
+    row = pa.table({name: pa.array([value.as_py()], value.type) for name, value in values.items()})
+    try:
+        return bool(row.filter(condition).num_rows)
+    except pa.ArrowInvalid:
+        return True  # This file's path does not decide every column that the condition asks for.

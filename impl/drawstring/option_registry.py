@@ -268,7 +268,8 @@ _FILES = (
         "hoodie.copyonwrite.record.size.estimate",
         int,
         1024,
-        "Size of a record in a base file, in bytes, where no earlier commit tells.",
+        "Size of a record in a base file, in bytes, where no earlier commit tells. Not given: a sample of the rows is "
+        "encoded to find out.",
         minimum=1,
     ),
     OptionSpec(
@@ -307,15 +308,16 @@ _RECORDS = (
         str,
         "fail",
         "What an insert does with keys that the table holds: `fail` refuses the batch, `drop` leaves such "
-        "rows out, `none` does not look. Java Hudi's default is `none`, which doubles such keys.",
-        allowed=("none", "drop", "fail"),
+        "rows out. Bulk inserts do the same. Java Hudi's default, `none`, stores such keys twice; it is refused.",
+        allowed=("drop", "fail"),
     ),
     OptionSpec(
         "hoodie.combine.before.insert",
         bool,
         True,
         "Rows of one batch with the same key are reduced to one before an insert or bulk insert. Java Hudi's "
-        "default is false, which doubles such keys.",
+        "default is false, which stores such keys twice.",
+        allowed=(True,),
     ),
     OptionSpec(
         "hoodie.combine.before.upsert",
@@ -338,6 +340,32 @@ _RECORDS = (
         "How an upsert finds its keys: within the partition of each row, by the key columns of the base "
         "files. `BLOOM` gives the same answers and is done the same way.",
         allowed=("SIMPLE", "BLOOM"),
+    ),
+)
+
+_SPARK = (
+    OptionSpec(
+        "drawstring.spark.embedded.max.rows",
+        int,
+        50_000,
+        "A Spark DataFrame of at most so many rows is inserted, upserted or deleted by the embedded engine in the "
+        "driver, where the base files of the touched partitions are small too; 0 never does.",
+        minimum=0,
+    ),
+    OptionSpec(
+        "drawstring.spark.embedded.max.bytes",
+        int,
+        256 * _MIB,
+        "The base files of the touched partitions up to which the embedded engine takes a small DataFrame over, "
+        "in bytes.",
+        minimum=0,
+    ),
+    OptionSpec(
+        "drawstring.spark.task.buffer.bytes",
+        int,
+        512 * _MIB,
+        "Rows that a task of a Spark bulk insert keeps in memory until they make whole files, in bytes.",
+        minimum=1,
     ),
 )
 
@@ -389,5 +417,6 @@ OPTION_SPECS: Final[tuple[OptionSpec, ...]] = (
     *_METADATA_TABLE,
     *_FILES,
     *_RECORDS,
+    *_SPARK,
     *_FORMAT,
 )

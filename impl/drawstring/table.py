@@ -171,7 +171,7 @@ class Table:
         return load_snapshot(self._refreshed(), as_of=as_of).slices
 
     def bulk_insert(self, data: Any) -> WriteResult:
-        """Write rows into new file groups, without looking their keys up. Arguments and errors as `upsert`."""
+        """Write rows with new keys into new file groups: `insert` without packing. Arguments and errors as `insert`."""
         return self._write(Operation.BULK_INSERT, data)
 
     def insert(self, data: Any) -> WriteResult:

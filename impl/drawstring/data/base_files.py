@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as pat
 
 from drawstring.data.bloom import BloomFilter, BloomParameters
+from drawstring.data.key_order import key_range
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.types import LIST_ELEMENT, relaxed
 from drawstring_spec.footers import AVRO_SCHEMA, AVRO_WRITER_MODEL, MAX_RECORD_KEY, MIN_RECORD_KEY, WRITER_MODEL
@@ -136,7 +137,7 @@ def encode_base_file(
         bloom: a filter that holds at least the rows' keys, where there is one already; made here otherwise.
 
     """
-    keys = rows.column(RECORD_KEY)
+    keys = single_chunk(rows.column(RECORD_KEY))
     entries = _footer(keys, avro_schema, layout, bloom)
     schema = pa.schema([relaxed(field) for field in rows.schema])
     if not rows.schema.equals(schema):
@@ -158,18 +159,15 @@ def encode_base_file(
     return sink.getvalue()
 
 
-def _footer(
-    keys: pa.ChunkedArray, avro_schema: str, layout: BaseFileLayout, bloom: BloomFilter | None
-) -> dict[str, str]:
+def _footer(keys: pa.Array, avro_schema: str, layout: BaseFileLayout, bloom: BloomFilter | None) -> dict[str, str]:
     entries = {AVRO_SCHEMA: avro_schema, WRITER_MODEL: AVRO_WRITER_MODEL}
-    if len(keys):
-        limits = pc.min_max(keys)
-        entries[MIN_RECORD_KEY] = limits["min"].as_py()
-        entries[MAX_RECORD_KEY] = limits["max"].as_py()
+    limits = key_range(keys)
+    if limits is not None:
+        entries[MIN_RECORD_KEY], entries[MAX_RECORD_KEY] = limits
     if layout.bloom is not None:
         if bloom is None:
             bloom = BloomFilter.empty(layout.bloom)
-            bloom.add(single_chunk(keys))
+            bloom.add(keys)
         entries.update(bloom.to_footer())
     return entries
 

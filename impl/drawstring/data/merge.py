@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import types as pat
 
 from drawstring.data.base_files import FileStamp, constant_column, with_meta_columns
-from drawstring.data.key_texts import single_chunk
+from drawstring.data.key_texts import field_column, single_chunk
 from drawstring.errors import InputError, SchemaError
 from drawstring_spec.meta_fields import (
     COMMIT_SEQNO,
@@ -60,12 +60,12 @@ def ordering_values(rows: pa.Table, field: str | None) -> pa.Array | None:
 
     Raises:
         SchemaError: values of that type have no order that Java and we agree on.
-        InputError: there are nulls (Java refuses them, too).
+        InputError: the field is missing, or there are nulls (Java refuses them, too).
 
     """
     if field is None:
         return None
-    values = single_chunk(rows.column(field))
+    values = field_column(rows, field)
     if pat.is_nested(values.type) or pat.is_binary(values.type) or pat.is_fixed_size_binary(values.type):
         raise SchemaError(
             f"The ordering field {field!r} has type {values.type}, whose values have no order.",
@@ -191,8 +191,8 @@ class _Moves:
 
 def _wins(base: pa.Table, changes: pa.Table, in_base: Rows, in_changes: Rows, field: str) -> Mask:
     """Return which changes win over the file's row: an equal or greater ordering value, or none in the file."""
-    old = sortable(single_chunk(base.column(field).take(pa.array(in_base))))
-    new = sortable(single_chunk(changes.column(field).take(pa.array(in_changes))))
+    old = sortable(pc.take(field_column(base, field), pa.array(in_base)))
+    new = sortable(pc.take(field_column(changes, field), pa.array(in_changes)))
     wins: Mask = np.asarray(pc.fill_null(pc.greater_equal(new, old), True)).astype(np.bool_)
     return wins
 

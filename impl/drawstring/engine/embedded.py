@@ -22,7 +22,7 @@ from drawstring.data.record_keys import check_key_generator, record_keys
 from drawstring.engine.batch import split_by_partition
 from drawstring.engine.delete_body import DeleteBody
 from drawstring.engine.inputs import arrow_table, key_table
-from drawstring.engine.preparation import TableShape, check_row_options, event_ordering, table_shape
+from drawstring.engine.preparation import TableShape, event_ordering, table_shape
 from drawstring.engine.write_body import RowsBody
 from drawstring.errors import InputError, RecordKeyError
 from drawstring.write_stats import Operation, WriteBody
@@ -52,13 +52,11 @@ class EmbeddedEngine:
             SchemaError: the data does not fit the table's columns.
             RecordKeyError: a key or partition value is missing.
             InputError: an ordering value is missing, or the data is of no kind that is taken.
-            OptionError: an option would store keys twice.
 
         """
         if operation is Operation.DELETE:
             raise InputError("A deletion takes keys.", way_out="Use prepare_delete.")
         check_key_generator(context.config)
-        check_row_options(context)
         shape = table_shape(context)
         rows = conform(arrow_table(data), shape.columns)
         ordering = ordering_values(rows, event_ordering(context.config))

@@ -175,6 +175,8 @@ def _grown_filter(reader: BaseFileReader, merged: Merged, wanted: BloomParameter
     bloom = reader.bloom_filter()
     if bloom is None or (bloom.num_bits, bloom.dynamic) != (wanted.num_bits(), wanted.dynamic):
         return None
+    if not bloom.dynamic and merged.num_deletes:
+        return None  # It does not count its keys, so nobody would know how many of them are stale.
     rows = merged.rows.num_rows
     if bloom.num_keys(at_least=reader.num_rows) + len(merged.inserted_keys) > rows + rows // _STALE_SHARE:
         return None

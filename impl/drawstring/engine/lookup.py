@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.data.base_file_reader import BaseFileReader, open_base_file
+from drawstring.data.key_order import same_order
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.merge import Rows
 from drawstring.errors import CorruptFileError
@@ -79,7 +80,7 @@ def _candidates(reader: BaseFileReader, keys: pa.Array) -> Rows:
     if reader.num_rows == 0:
         return possible[:0]
     limits = reader.key_range()
-    if limits is not None and _same_order(limits):
+    if limits is not None and same_order(limits[0]) and same_order(limits[1]):
         within = pc.and_(pc.greater_equal(keys, limits[0]), pc.less_equal(keys, limits[1]))
         possible = np.flatnonzero(np.asarray(within))
     if len(possible) and len(possible) * _WORTH_A_FILTER <= reader.num_rows:
@@ -87,15 +88,6 @@ def _candidates(reader: BaseFileReader, keys: pa.Array) -> Rows:
         if bloom is not None:
             possible = possible[bloom.might_contain(pc.take(keys, pa.array(possible)))]
     return possible
-
-
-def _same_order(limits: tuple[str, str]) -> bool:
-    """Whether any text compares with both limits alike in UTF-16 (Java's text order) and in UTF-8 (ours).
-
-    The orders differ only between characters from U+E000 to U+FFFF and those beyond; a limit that has only
-    characters below the surrogates compares the same with every text.
-    """
-    return all(character < "\ud800" for text in limits for character in text)
 
 
 def find_in_files(

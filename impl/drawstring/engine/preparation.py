@@ -1,4 +1,4 @@
-"""What both kinds of writes check and know before they begin: the table's schema, and the options of rows."""
+"""What both kinds of writes know before they begin: the table's schema, and how its files are written."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ from drawstring.context import TableContext
 from drawstring.data.base_files import BaseFileLayout
 from drawstring.data.schema import canonical_avro, with_meta_fields
 from drawstring.engine.file_tasks import WriteSettings
-from drawstring.errors import ConflictError, OptionError, UnsupportedTableError
+from drawstring.errors import ConflictError, UnsupportedTableError
 from drawstring.read.schema import resolve_schema
 from drawstring.table_config import TableConfig
 from drawstring.timeline.load import load_timeline
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.merge_modes import MergeMode
-
-_DOUBLING = {
-    "hoodie.datasource.insert.dup.policy": "none",
-    "hoodie.combine.before.insert": False,
-    "hoodie.combine.before.upsert": False,
-}
-"""Values of options under which a write would store a key twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +93,3 @@ def check_same_shape(context: TableContext, shape: TableShape, timeline: Timelin
 def event_ordering(config: TableConfig) -> str | None:
     """Return the field that orders rows by event time; None where the later write wins."""
     return config.ordering_field if config.merge_mode is MergeMode.EVENT_TIME_ORDERING else None
-
-
-def check_row_options(context: TableContext) -> None:
-    """Refuse options under which a key would be stored twice. Raises `OptionError`."""
-    for key, value in _DOUBLING.items():
-        if context.options[key] == value:
-            raise OptionError(
-                f"Option {key!r} is {str(value).lower()}: keys could be stored twice.",
-                way_out="Java Hudi allows that; drawstring keeps a key once per partition. Leave the option out.",
-            )

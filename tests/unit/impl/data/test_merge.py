@@ -177,6 +177,16 @@ def test_any_ordered_type_orders_rows(values):
     assert latest_rows(pa.array(["k", "k", "k"]), ordering).tolist() == [2]
 
 
+def test_an_ordering_field_may_lie_in_a_struct():
+    schema = pa.schema([("k", pa.string()), ("s", pa.struct([("o", pa.int64())]))])
+    old = pa.Table.from_pylist([{"k": "a", "s": {"o": 2}}, {"k": "b", "s": {"o": 2}}], schema)
+    new = pa.Table.from_pylist([{"k": "a", "s": {"o": 1}}, {"k": "b", "s": {"o": 3}}], schema)
+    stamped = stamp_rows(old, keys(old), OLD).select([*KEPT_META_FIELDS, "k", "s"])
+    merged = merge_rows(stamped, new, keys(new), NEW, ordering_field="s.o").rows
+    assert merged.column("s").to_pylist() == [{"o": 2}, {"o": 3}]
+    assert ordering_values(new, "s.o").to_pylist() == [1, 3]
+
+
 def test_a_missing_ordering_value_is_refused_with_the_first_row():
     with pytest.raises(InputError, match=r"null in 1 rows; the first is row 1"):
         ordering_values(pa.table({"o": [1, None]}), "o")

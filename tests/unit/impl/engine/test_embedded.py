@@ -128,7 +128,7 @@ def test_keys_that_are_there_are_dropped_on_request(world, operation):
 def test_an_option_that_would_store_a_key_twice_is_refused_by_name(world, options):
     world.create()
     with pytest.raises(OptionError, match=next(iter(options))):
-        world.open(options).insert(many([1]))
+        world.open(options)
 
 
 def test_inserts_fill_a_small_file_and_bulk_inserts_do_not(world):

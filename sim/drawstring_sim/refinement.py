@@ -178,7 +178,9 @@ class Refinement:
             if age_ms <= self.lock_ttl_ms:
                 raise self._finding(f"The lock was taken over when it was {age_ms} ms old.")
             self._move(Move(Step.EXPIRE_LOCK))
-        self._let_lapse(change.writer)
+        # What it held before, it has let lapse.
+        self._release(change.writer)
+        self._lapsed.discard(after)
         self._owners[after] = change.writer
         writer = self._place(change.writer)
         helps = self._writer(writer).phase not in (Phase.START, Phase.INFLIGHT) or self._plan_is_left(writer)

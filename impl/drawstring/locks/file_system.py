@@ -102,7 +102,7 @@ class FileSystemLockProvider:
         try:
             status = self._storage.put_if_absent(LOCK_FILE, self._content(owner))
         except AlreadyExistsError:
-            return self._try_take_over(owner)
+            return self._try_take_over(owner, started_at_ms)
         except StorageError:
             # The answer was lost, not necessarily the lock.
             own = self._own_lock(owner)
@@ -111,21 +111,26 @@ class FileSystemLockProvider:
             status = own
         return self._acquired(owner, status, started_at_ms)
 
-    def _try_take_over(self, owner: str) -> Lease | None:
+    def _try_take_over(self, owner: str, put_at_ms: int) -> Lease | None:
         try:
             status = self._storage.head(LOCK_FILE)
-            ttl_ms = self._ttl_of(status)
+            content = self._read(status)
         except NotFoundError:
             return None
+        if content.get("owner") == owner:
+            # The storage's client repeated our put, and we were told what met the second one: our own lock.
+            return self._acquired(owner, status, put_at_ms)
+        ttl_ms = self._ttl_of(content)
         if ttl_ms is None or self._storage_clock.now_ms() - status.mtime_ms <= ttl_ms:
             return None
         started_at_ms = self._clock.monotonic_ms()
         try:
             taken = self._storage.put_if_match(LOCK_FILE, self._content(owner), status.etag)
-        except (NotFoundError, PreconditionFailedError):
-            return None
-        except StorageError:
+        except StorageError as error:
+            # Refused, or the answer was lost; either can be the answer to our own success.
             own = self._own_lock(owner)
+            if own is None and isinstance(error, NotFoundError | PreconditionFailedError):
+                return None
             if own is None:
                 raise
             taken = own
@@ -151,9 +156,9 @@ class FileSystemLockProvider:
             return {}
         return content if isinstance(content, dict) else {}
 
-    def _ttl_of(self, status: FileStatus) -> int | None:
-        """After how many milliseconds the lock expires; None for never."""
-        ttl_ms = self._read(status).get("lockTtlMs")
+    def _ttl_of(self, content: dict[str, object]) -> int | None:
+        """After how many milliseconds a lock of this content expires; None for never."""
+        ttl_ms = content.get("lockTtlMs")
         if isinstance(ttl_ms, int) and ttl_ms > 0:
             return ttl_ms
         return self._foreign_expiry_ms or None

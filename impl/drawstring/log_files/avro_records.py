@@ -1,0 +1,223 @@
+"""Many Avro records at once, decoded in native code into Arrow columns.
+
+Whose duty: log blocks hold Avro records one after another; decoding them one by one would be the slowest part of a
+read. Three observations make one call of polars enough for all of them. Avro's encoding of a map is that of an array
+of key-value records. A number of bytes in front of each record is a fixed field more. Logical types are their physical
+types, to be given a meaning afterwards. So each schema is rewritten into one that polars reads, and the columns that
+come back are given the types that `drawstring.data.schema.avro_to_arrow` says.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types as pat
+
+from drawstring.data.schema import avro_to_arrow
+from drawstring.data.types import MAX_DEPTH
+from drawstring.errors import CorruptFileError, FormatError
+
+LENGTH_BYTES: Final = 4
+"""In front of each record of a log block."""
+
+_SYNC: Final = b"drawstring-sync-"
+_LENGTH: Final = "length"
+_RECORD: Final = "record"
+_PRIMITIVES: Final = frozenset({"boolean", "int", "long", "float", "double", "string", "bytes"})
+
+
+def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memoryview, *, path: str) -> pa.Table:
+    """Decode records that each have their length in front, as Avro blocks of log files have them.
+
+    Args:
+        schema: Avro schema of the records.
+        count: how many there are.
+        content: all of them.
+        path: of the file, for messages.
+
+    Returns:
+        One row per record, in the types of `avro_to_arrow`.
+
+    Raises:
+        CorruptFileError: the bytes are not that many records of that schema.
+        FormatError: the schema is none of Hudi's.
+
+    """
+    if not 0 <= count <= len(content) // LENGTH_BYTES:
+        raise _corrupt(path, f"it claims {count} records in {len(content)} bytes")
+    target = avro_to_arrow(schema)
+    if count == 0:
+        return target.empty_table()
+    physical = _Physical()
+    fields = [
+        {"name": _LENGTH, "type": {"type": "fixed", "name": "length_bytes", "size": LENGTH_BYTES}},
+        {"name": _RECORD, "type": physical.rewrite(schema)},
+    ]
+    frame = _decode({"type": "record", "name": "prefixed", "fields": fields}, count, content, path)
+    lengths = _bytes_of(frame[_LENGTH].to_arrow()).view(">i4").astype(np.int64)
+    if len(lengths) != count or int(lengths.sum()) + LENGTH_BYTES * count != len(content):
+        raise _corrupt(path, "its records do not have the lengths that stand in front of them")
+    columns = frame[_RECORD].to_arrow().flatten()
+    arrays = [_meaning(column, field.type) for column, field in zip(columns, target, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=target)
+
+
+def decode_record(schema: Mapping[str, Any], content: memoryview, *, path: str) -> pa.Table:
+    """Decode one record without a frame, such as the list of a delete block, into a table of one row."""
+    return _decode(_Physical().rewrite(schema), 1, content, path).to_arrow()
+
+
+def _decode(schema: Any, count: int, content: memoryview, path: str) -> pl.DataFrame:
+    container = io.BytesIO()
+    text = json.dumps(schema).encode()
+    container.write(b"Obj\x01" + _long(1) + _long(11) + b"avro.schema" + _long(len(text)) + text + _long(0) + _SYNC)
+    container.write(_long(count) + _long(len(content)))
+    container.write(content)
+    container.write(_SYNC)
+    container.seek(0)
+    try:
+        return pl.read_avro(container)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # what Rust calls a panic is no Exception; nothing else comes from there
+        raise _corrupt(path, f"its records do not fit their schema ({error})") from error
+
+
+def _long(value: int) -> bytes:
+    zigzag = value << 1
+    out = bytearray()
+    while zigzag & ~0x7F:
+        out.append((zigzag & 0x7F) | 0x80)
+        zigzag >>= 7
+    out.append(zigzag)
+    return bytes(out)
+
+
+class _Physical:
+    """Rewrites an Avro schema: physical types only, maps as arrays, each named type where it is used."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, Mapping[str, Any]] = {}
+        self._count = 0
+
+    def rewrite(self, avro: Any, namespace: str = "", depth: int = 0) -> Any:
+        """Return the rewritten schema. Raises `FormatError` where it is none that Hudi writes."""
+        if depth > MAX_DEPTH:
+            raise FormatError(f"An Avro schema is nested more than {MAX_DEPTH} levels deep.")
+        if isinstance(avro, list):
+            return [b if b == "null" else self.rewrite(b, namespace, depth + 1) for b in avro]
+        if isinstance(avro, str):
+            if avro in _PRIMITIVES:
+                return avro
+            named = self._named.get(avro) or self._named.get(f"{namespace}.{avro}")
+            if named is None:
+                raise FormatError(f"The Avro schema refers to {avro!r}, which it does not define.")
+            return self.rewrite(named, str(named.get("namespace") or namespace), depth + 1)
+        if not isinstance(avro, Mapping):
+            raise FormatError(f"An Avro schema holds {avro!r}, which is no type.")
+        return self._complex(avro, namespace, depth)
+
+    def _complex(self, avro: Mapping[str, Any], namespace: str, depth: int) -> Any:
+        kind = avro.get("type")
+        if kind == "array":
+            return {"type": "array", "items": self.rewrite(avro.get("items"), namespace, depth + 1)}
+        if kind == "map":
+            pair = [
+                {"name": "key", "type": "string"},
+                {"name": "value", "type": self.rewrite(avro.get("values"), namespace, depth + 1)},
+            ]
+            return {"type": "array", "items": {"type": "record", "name": self._fresh_name(), "fields": pair}}
+        if kind in ("record", "enum", "fixed"):
+            return self._named_type(str(kind), avro, namespace, depth)
+        return self.rewrite(kind, namespace, depth + 1)
+
+    def _named_type(self, kind: str, avro: Mapping[str, Any], namespace: str, depth: int) -> Any:
+        own = str(avro.get("namespace") or namespace)
+        name = str(avro.get("name", ""))
+        self._named[name if "." in name else f"{own}.{name}"] = avro
+        self._named[name] = avro
+        result: dict[str, Any] = {"type": kind, "name": self._fresh_name()}
+        if kind == "record":
+            result["fields"] = [
+                {"name": f.get("name"), "type": self.rewrite(f.get("type"), own, depth + 1)}
+                for f in avro.get("fields") or ()
+            ]
+        elif kind == "enum":
+            result["symbols"] = avro.get("symbols")
+        else:
+            result["size"] = avro.get("size")
+        return result
+
+    def _fresh_name(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+
+def _bytes_of(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """All bytes of a binary array, one value behind the other."""
+    values = array.cast(pa.large_binary())
+    _, offsets, content = values.buffers()
+    if content is None:
+        return np.empty(0, np.uint8)
+    bounds = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    return np.frombuffer(content, np.uint8)[bounds[0] : bounds[-1]]
+
+
+def _meaning(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return physical values in the type that they stand for."""
+    if pat.is_struct(target):
+        members = [_meaning(array.field(i), target.field(i).type) for i in range(target.num_fields)]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(members, fields=list(target), mask=mask)
+    if pat.is_map(target) or pat.is_list(target):
+        return _nested(array, target)
+    if pat.is_decimal(target):
+        return decimals(array, target)
+    if pat.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return pc.cast(array, target)
+
+
+def _nested(array: pa.Array, target: pa.DataType) -> pa.Array:
+    values = array.flatten()
+    # Offsets that begin at zero, whatever the array is a slice of, with nulls where the lists are null.
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    valid = np.append(np.asarray(array.is_valid()), True)
+    starts = pa.array(offsets, mask=~valid) if array.null_count else pa.array(offsets)
+    if pat.is_map(target):
+        keys = pc.cast(values.field("key"), target.key_type)
+        return pa.MapArray.from_arrays(starts, keys, _meaning(values.field("value"), target.item_type)).cast(target)
+    return pa.ListArray.from_arrays(starts, _meaning(values, target.value_type), type=target)
+
+
+def decimals(array: pa.Array, target: pa.Decimal128Type) -> pa.Array:
+    """Return big-endian two's complement numbers as decimals: each is widened to the 16 bytes that Arrow stores."""
+    lengths = pc.fill_null(pc.binary_length(array), 0).to_numpy()
+    if len(lengths) and int(lengths.max()) > 16:
+        raise FormatError(f"A decimal of {int(lengths.max())} bytes does not fit {target}.")
+    wide = np.zeros((len(array), 16), np.uint8)
+    for length in np.unique(lengths[lengths > 0]):
+        rows = np.flatnonzero(lengths == length)
+        raw = _bytes_of(array.take(pa.array(rows))).reshape(-1, length)
+        wide[rows, :length] = raw[:, ::-1]
+        wide[rows, length:] = np.where(raw[:, :1] & 0x80, 0xFF, 0).astype(np.uint8)
+    mask = np.asarray(array.is_null()) if array.null_count else None
+    bitmap = None if mask is None else pa.array(~mask).buffers()[1]
+    return pa.Array.from_buffers(target, len(array), [bitmap, pa.py_buffer(wide.tobytes())], array.null_count)
+
+
+def _corrupt(path: str, what: str) -> CorruptFileError:
+    return CorruptFileError(
+        f"A block of {path} cannot be read: {what}.",
+        rule="LF-005",
+        way_out="The file is damaged; restore it from a copy, or restore the table to a savepoint.",
+    )

@@ -1,0 +1,296 @@
+"""What the blocks of log files hold, as Arrow columns.
+
+Source: Java ``HoodieAvroDataBlock``, ``HoodieParquetDataBlock``, ``HoodieHFileDataBlock``, ``HoodieDeleteBlock``.
+Whose duty: from one block to its records, in the schema that the block itself names; what they become under the
+table's schema, and which of them a query sees, is for others to say.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+import fastavro
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from drawstring.data.schema import avro_to_arrow, parse_avro
+from drawstring.errors import CorruptFileError, UnsupportedTableError
+from drawstring.hfile.reader import HFileReader
+from drawstring.log_files.avro_records import LENGTH_BYTES, decimals, decode_prefixed_records, decode_record
+from drawstring.log_files.blocks import LogBlock
+from drawstring_spec.log_format import BlockType, HeaderKey
+from drawstring_spec.payloads import SCHEMAS
+
+DATA_BLOCKS: Final = frozenset({BlockType.AVRO_DATA, BlockType.PARQUET_DATA, BlockType.HFILE_DATA, BlockType.CDC})
+
+_TWO_INTS = struct.Struct(">ii")
+_MIN_CONTENT_VERSION, _MAX_CONTENT_VERSION = 1, 3
+_DELETE_VERSION: Final = 3
+_DELETE_LIST: Final = "deleteRecordList"
+
+
+def data_records(block: LogBlock) -> pa.Table:
+    """Records of a data or CDC block, in the block's own schema, meta fields included.
+
+    Raises:
+        CorruptFileError: the content is not what the block's type says.
+        UnsupportedTableError: it is of a version that tables of version 8 do not have.
+
+    """
+    schema = block_schema(block)
+    if block.type is BlockType.PARQUET_DATA:
+        return _parquet(block, schema)
+    if block.type is BlockType.HFILE_DATA:
+        return _hfile(block, schema)
+    version, count = _two_ints(block)
+    if not _MIN_CONTENT_VERSION <= version <= _MAX_CONTENT_VERSION:
+        raise _unsupported(block, version)
+    return decode_prefixed_records(schema, count, block.content[_TWO_INTS.size :], path=block.path)
+
+
+def block_schema(block: LogBlock) -> Mapping[str, Any]:
+    """Avro schema in a block's header. Raises `CorruptFileError` where there is none."""
+    text = block.header.get(HeaderKey.SCHEMA)
+    if text is None:
+        raise _corrupt(block, "its header has no schema")
+    return parse_avro(text)
+
+
+def _two_ints(block: LogBlock) -> tuple[int, int]:
+    if len(block.content) < _TWO_INTS.size:
+        raise _corrupt(block, "its content is cut off")
+    version, count = _TWO_INTS.unpack_from(block.content)
+    return version, count
+
+
+def _parquet(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
+    target = avro_to_arrow(schema)
+    try:
+        table = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content))).read(use_threads=False)
+        return table.select(target.names).cast(target)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise _corrupt(block, f"its content is no Parquet file of its schema ({error})") from error
+
+
+def _hfile(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
+    """Values of an HFile in the order of its keys; where the schema has the field ``key``, the file's key fills it."""
+    reader = HFileReader.from_bytes(block.content, path=block.path)
+    keys: list[bytes] = []
+    framed = bytearray()
+    for data in reader.blocks():
+        keys += data.keys
+        for start, end in data.values:
+            framed += (end - start).to_bytes(LENGTH_BYTES, "big") + data.content[start:end]
+    table = decode_prefixed_records(schema, len(keys), memoryview(framed), path=block.path)
+    if "key" not in table.column_names:
+        return table
+    index = table.column_names.index("key")
+    return table.set_column(index, table.schema.field(index), pa.array(keys, pa.binary()).cast(pa.string()))
+
+
+def delete_records(block: LogBlock) -> pa.Table:
+    """Keys that a delete block deletes.
+
+    Returns:
+        Columns ``record_key``, ``partition_path`` (texts) and ``ordering``: the ordering values in their own type, all
+        null where none has one. A delete by commit time has an integer 0 there; see `is_commit_time`.
+
+    Raises:
+        CorruptFileError: the content is no list of deletes.
+        UnsupportedTableError: it is of a version that tables of version 8 do not have.
+
+    """
+    version, length = _two_ints(block)
+    if version != _DELETE_VERSION:
+        raise _unsupported(block, version)
+    payload = block.content[_TWO_INTS.size :]
+    if length != len(payload):
+        raise _corrupt(block, f"its list claims {length} bytes of {len(payload)}")
+    branch = _first_branch(block, payload)
+    table = None if branch is None else _deletes_of_one_branch(block, payload, branch)
+    return _deletes_of_many_branches(block, payload) if table is None else table
+
+
+def _wrappers() -> list[Any]:
+    """Branches of the ordering value's union, each a record with one field ``value``, but for null at 0."""
+    fields = {f["name"]: f["type"] for f in _delete_schema()["fields"]}
+    branches: list[Any] = fields["orderingVal"]
+    return branches
+
+
+def _delete_schema() -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = SCHEMAS["HoodieDeleteRecordList"]["fields"][0]["type"]["items"]
+    return schema
+
+
+def _first_branch(block: LogBlock, payload: memoryview) -> int | None:
+    """Branch of the first record's ordering value; None where the list is empty."""
+    count, position = _long(block, payload, 0)
+    if count < 0:  # a block of the list that states its size, too
+        _, position = _long(block, payload, position)
+    if count == 0:
+        return None
+    for _ in ("recordKey", "partitionPath"):
+        present, position = _long(block, payload, position)
+        if present:
+            length, position = _long(block, payload, position)
+            position += length
+    branch, _ = _long(block, payload, position)
+    if not 0 <= branch < len(_wrappers()):
+        raise _corrupt(block, f"its first record has an ordering value of type {branch}")
+    return branch
+
+
+def _long(block: LogBlock, payload: memoryview, position: int) -> tuple[int, int]:
+    """Number of Avro's at a position, and the position behind it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        if not 0 <= position < len(payload):
+            break
+        byte = payload[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), position
+    raise _corrupt(block, "its list is cut off")
+
+
+def _deletes_of_one_branch(block: LogBlock, payload: memoryview, branch: int) -> pa.Table | None:
+    """Decode in native code, supposing that all ordering values are of one branch; None where they are not.
+
+    The number of the branch is one byte of the encoding: it is read as a fixed field and compared, and up to the first
+    record in which it differs the supposition was right, so nothing is misread.
+    """
+    wrapper = _wrappers()[branch]
+    fields: list[dict[str, Any]] = [f for f in _delete_schema()["fields"] if f["name"] != "orderingVal"]
+    fields = [*fields, {"name": "branch", "type": {"type": "fixed", "name": "one_byte", "size": 1}}]
+    if wrapper != "null":
+        fields.append({"name": "ordering", "type": {**wrapper, "name": "wrapper"}})
+    items = {"type": "record", "name": "delete", "fields": fields}
+    schema = {
+        "type": "record",
+        "name": "deletes",
+        "fields": [{"name": _DELETE_LIST, "type": {"type": "array", "items": items}}],
+    }
+    try:
+        rows = decode_record(schema, payload, path=block.path).column(_DELETE_LIST).combine_chunks().flatten()
+    except CorruptFileError:
+        return None
+    marks = pc.unique(rows.field("branch").cast(pa.binary())).to_pylist()
+    if len(rows) and marks != [bytes([branch * 2])]:
+        return None
+    ordering = rows.field("ordering").field("value") if wrapper != "null" else pa.nulls(len(rows))
+    return _delete_table(rows, _ordering_type(ordering, wrapper))
+
+
+def _ordering_type(values: pa.Array, wrapper: Any) -> pa.Array:
+    """Give decoded ordering values the meaning that their wrapper has."""
+    if wrapper == "null":
+        return values
+    target = avro_to_arrow({"type": "record", "name": "wrapper", "fields": wrapper["fields"]}).field("value").type
+    if pa.types.is_decimal(target):
+        return decimals(values, target)
+    return pc.cast(values, target)
+
+
+def _delete_table(rows: pa.Array, ordering: pa.Array) -> pa.Table:
+    return pa.table(
+        {
+            "record_key": pc.cast(rows.field("recordKey"), pa.string()),
+            "partition_path": pc.cast(rows.field("partitionPath"), pa.string()),
+            "ordering": ordering,
+        }
+    )
+
+
+def _deletes_of_many_branches(block: LogBlock, payload: memoryview) -> pa.Table:
+    """Decode a list whose ordering values are of several types, record by record: rare, and small where it occurs."""
+    try:
+        record = fastavro.schemaless_reader(io.BytesIO(payload), dict(SCHEMAS["HoodieDeleteRecordList"]), None)
+        rows = record[_DELETE_LIST] if isinstance(record, dict) else []
+    except Exception as error:
+        raise _corrupt(block, f"its list cannot be read ({error})") from error
+    values = [(row.get("orderingVal") or {}).get("value") for row in rows]
+    typed = [v for v in values if v not in (None, 0)]
+    kind = pa.scalar(typed[0]).type if typed else pa.int32()
+    try:
+        ordering = pa.array([None if v == 0 else v for v in values], kind)
+    except pa.ArrowException as error:
+        raise _corrupt(block, f"its ordering values are of types that do not compare ({error})") from error
+    return pa.table(
+        {
+            "record_key": pa.array([row["recordKey"] for row in rows], pa.string()),
+            "partition_path": pa.array([row["partitionPath"] for row in rows], pa.string()),
+            "ordering": ordering,
+        }
+    )
+
+
+def is_commit_time(deletes: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which deletes win over everything before them: those without an ordering value, or with the integer 0."""
+    ordering = deletes.column("ordering")
+    if pa.types.is_null(ordering.type):
+        return np.ones(deletes.num_rows, np.bool_)
+    missing = np.asarray(ordering.is_null()).astype(np.bool_)
+    if pa.types.is_int32(ordering.type):
+        return missing | np.asarray(pc.fill_null(pc.equal(ordering, 0), True)).astype(np.bool_)
+    return missing
+
+
+def record_positions(block: LogBlock) -> npt.NDArray[np.uint64] | None:
+    """Rows of the base file that the block's records stand for, ascending; None where the block does not say.
+
+    Raises:
+        CorruptFileError: the bitmap cannot be read.
+
+    """
+    text = block.header.get(HeaderKey.RECORD_POSITIONS)
+    if text is None:
+        return None
+    try:
+        return np.array(BitMap64.deserialize(base64.b64decode(text, validate=True)).to_array(), np.uint64)
+    except (binascii.Error, ValueError, MemoryError) as error:
+        raise _corrupt(block, f"its record positions cannot be read ({error})") from error
+
+
+def is_partial(block: LogBlock) -> bool:
+    """Whether the block's records carry only the columns that were assigned."""
+    return block.header.get(HeaderKey.IS_PARTIAL, "").lower() == "true"
+
+
+def header_summary(block: LogBlock) -> dict[str, Any]:
+    """Header of a block as people would look at it: schema and positions shortened to what they are."""
+    summary: dict[str, Any] = {key.name: value for key, value in block.header.items()}
+    if "SCHEMA" in summary:
+        schema = json.loads(summary["SCHEMA"])
+        summary["SCHEMA"] = f"{schema.get('name')} with {len(schema.get('fields') or ())} fields"
+    if "RECORD_POSITIONS" in summary:
+        positions = record_positions(block)
+        summary["RECORD_POSITIONS"] = f"{0 if positions is None else len(positions)} positions"
+    return summary
+
+
+def _corrupt(block: LogBlock, what: str) -> CorruptFileError:
+    return CorruptFileError(
+        f"The block at byte {block.offset} of {block.path} cannot be read: {what}.",
+        rule="LF-005",
+        way_out="The file is damaged; restore it from a copy, or restore the table to a savepoint.",
+    )
+
+
+def _unsupported(block: LogBlock, version: int) -> UnsupportedTableError:
+    return UnsupportedTableError(
+        f"The block at byte {block.offset} of {block.path} has content of version {version}.",
+        rule="LF-005",
+        way_out="It was written by a release before 1.0; compact the table with Java Hudi.",
+    )

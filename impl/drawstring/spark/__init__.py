@@ -6,7 +6,8 @@ whole files; nothing that grows with the data comes to the driver.
 
 from __future__ import annotations
 
+from drawstring.spark.engine import SparkEngine
 from drawstring.spark.reader import to_spark
 from drawstring.spark.session import local_session
 
-__all__ = ["local_session", "to_spark"]
+__all__ = ["SparkEngine", "local_session", "to_spark"]

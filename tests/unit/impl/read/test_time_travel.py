@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from drawstring.errors import TimeTravelError
-from drawstring.read.time_travel import parse_as_of
+from drawstring.read.time_travel import check_as_of, parse_as_of
 from drawstring.read.view import load_snapshot
+from drawstring.timeline.load import load_timeline
 from unit.impl.read.tables import HandMadeTable, at
 
 
@@ -106,3 +107,13 @@ def test_a_cleaner_that_counts_file_versions_keeps_no_time_and_refuses_none():
     table.commit(3, 4)
     table.clean(10, earliest_retained=None)
     assert load_snapshot(table.context(), as_of=at(1)).as_of == at(1)
+
+
+def test_a_clean_that_is_archived_meanwhile_refuses_nothing():
+    table = HandMadeTable()
+    table.commit(1, 2)
+    table.clean(10, earliest_retained=5)
+    context = table.context()
+    timeline = load_timeline(table.storage, context.config)
+    table.storage.delete([s.path for s in table.storage.list(".hoodie/timeline") if s.path.endswith(".clean")])
+    check_as_of(context, timeline, at(1))

@@ -168,3 +168,9 @@ def test_any_value_is_taken_in_the_options_type_or_refused_by_name(spec, value):
         assert isinstance(parsed, spec.kind)
     else:
         assert repr(spec.key) in refused.message
+
+
+def test_options_show_what_was_given_and_count_all():
+    options = Options.parse({"hoodie.metadata.enable": "false"})
+    assert repr(options) == "Options({'hoodie.metadata.enable': False})"
+    assert len(options) == len(OPTION_SPECS)

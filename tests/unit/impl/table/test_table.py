@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import os
 import subprocess
@@ -13,8 +14,10 @@ import pyarrow as pa
 import pytest
 
 import drawstring as ds
-from drawstring.errors import InputError, OptionError, SchemaError, TableExistsError, UnsupportedTableError
+from drawstring.errors import EngineError, InputError, OptionError, SchemaError, TableExistsError, UnsupportedTableError
 from drawstring.events import Event
+from drawstring.options import Options
+from drawstring.table_arguments import creation_arguments
 from drawstring.table_properties import modify_properties
 from drawstring_spec.meta_fields import META_FIELDS
 from drawstring_spec.steps import Step
@@ -218,3 +221,21 @@ def test_what_is_exported_is_there():
     assert ds.Table.__module__ == "drawstring.table"
     with pytest.raises(AttributeError, match="no attribute 'Tables'"):
         ds.Tables  # noqa: B018 -- the look-up is what is tested
+
+
+def test_a_location_without_a_name_needs_the_tables_name():
+    with pytest.raises(InputError, match=r"s3://bucket"):
+        creation_arguments("s3://bucket", SCHEMA, ("id",), (), None, Options.parse())
+    named = creation_arguments("s3://bucket", SCHEMA, ("id",), (), None, Options.parse({"hoodie.table.name": "t"}))
+    assert named.name == "t"
+
+
+def test_without_polars_the_error_says_how_to_get_it(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(EngineError, match="polars") as caught:
+        table.to_polars()
+    assert "pip install" in caught.value.way_out
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert ds.__version__ == importlib.metadata.version("drawstring")

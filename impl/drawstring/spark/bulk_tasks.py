@@ -148,8 +148,8 @@ class _PartitionedWriter:
         layout = self._job.settings.layout
         plain = BaseFileLayout(layout.codec, layout.row_group_bytes, bloom=None)
         stamped = stamp_rows(rows.drop_columns([KEY]), _whole(rows.column(KEY)), self._stamp(""))
-        num_bytes: int = encode_base_file(stamped, "", plain).size
-        return max(1, num_bytes // max(rows.num_rows, 1))
+        num_bytes: int = encode_base_file(stamped, "", plain).size // rows.num_rows
+        return max(1, num_bytes)
 
     def _stamp(self, path: str) -> FileStamp:
         token = WriteToken(self._task, 0, self._context.attempt).format()

@@ -61,6 +61,7 @@ class Process(greenlet.greenlet):  # type: ignore[misc] # greenlet has no types 
         incarnation: whose it is.
         waiting: the event that resumes it; None while it runs or is dead.
         at_call: whether it waits at a port call (else it sleeps).
+        next_call: the port call that it waits at, or made last, as ``storage.put(path)``.
         outcome: what its function returned; None until then.
         error: what its function raised; `CrashedError` where it died.
 
@@ -72,6 +73,7 @@ class Process(greenlet.greenlet):  # type: ignore[misc] # greenlet has no types 
         self.incarnation = incarnation
         self.waiting: simpy.Event | None = None
         self.at_call = False
+        self.next_call = ""
         self.outcome: object = None
         self.error: BaseException | None = None
         self.finished = kernel.env.event()
@@ -220,6 +222,7 @@ class Kernel:
             return effect()
         self._refuse_the_dead(incarnation)
         event = self.env.event()
+        process.next_call = f"{port}.{method}({target})"
         self.schedule.arrange(self, process, event)
         process.at_call = True
         self._suspend(process, event)

@@ -105,11 +105,16 @@ class RawState:
                 continue
             group = (file.partition_path, file.file_id)
             other = chosen.get(group)
-            if other is not None and other.requested_time == file.requested_time:
-                raise RawStateError(f"Two files of one slice are visible: {other.path} and {file.path}.")
-            if other is None or other.requested_time < file.requested_time:
+            if other is None or other.requested_time < file.requested_time or not self._is_claimed(other):
                 chosen[group] = file
+            elif other.requested_time == file.requested_time and self._is_claimed(file):
+                raise RawStateError(f"Two files of one slice are visible: {other.path} and {file.path}.")
         return tuple(chosen[group] for group in sorted(chosen))
+
+    def _is_claimed(self, file: DataFile) -> bool:
+        """Whether a commit names the file: of several files of one slice (a task ran twice) that one counts."""
+        stats = (self.metadata[file.requested_time].get("partitionToWriteStats") or {}).values()
+        return any(stat["path"] == file.path for of_partition in stats for stat in of_partition)
 
     def snapshot(self, as_of: str | None = None) -> Rows:
         """Rows that a reader sees as of a requested time. Raises `RawStateError` where a key is there twice."""

@@ -23,6 +23,7 @@ from drawstring.timeline import transitions
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import WRITE_ACTIONS, Timeline
 from drawstring_spec.instants import Action, Instant, State
+from drawstring_spec.layout import HOODIE_FOLDER
 from drawstring_spec.steps import Step
 
 
@@ -163,18 +164,21 @@ def _execute(
 
 def _files_of(context: TableContext, target: Instant) -> tuple[str, ...]:
     """Data files of a failed write: those that its markers name, or without markers those that carry its time."""
+    marked = marked_files(context.ports.storage, target.requested_time)
     if target.state is State.REQUESTED:
         # Nothing is written before the inflight file stands; markers may say otherwise, and then they are right.
-        return marked_files(context.ports.storage, target.requested_time) or ()
-    marked = marked_files(context.ports.storage, target.requested_time)
-    if marked is not None:
-        return marked
+        return marked or ()
+    return marked if marked is not None else files_of_time(context, target.requested_time)
+
+
+def files_of_time(context: TableContext, requested_time: str) -> tuple[str, ...]:
+    """Data files that carry a requested time in their names, found by listing the whole table."""
     found = []
     for status in context.ports.storage.list("", recursive=True):
-        if status.path.startswith(".hoodie/"):
+        if status.path.startswith(f"{HOODIE_FOLDER}/"):
             continue
         try:
-            if data_file_time(status.path.rpartition("/")[2]) == target.requested_time:
+            if data_file_time(status.path.rpartition("/")[2]) == requested_time:
                 found.append(status.path)
         except FormatError:
             continue

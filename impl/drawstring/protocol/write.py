@@ -25,11 +25,11 @@ from drawstring.files import Snapshot
 from drawstring.protocol.commit_metadata import commit_record, inflight_record
 from drawstring.protocol.conflicts import check_conflicts, check_not_fenced
 from drawstring.protocol.critical_section import CriticalSection, critical_section
-from drawstring.protocol.data_files import marked_files, remove_markers, remove_unclaimed
+from drawstring.protocol.data_files import remove_markers, remove_unclaimed
 from drawstring.protocol.heartbeat import Heartbeat
 from drawstring.protocol.instant_times import next_time
 from drawstring.protocol.metadata_table import prepare_metadata_table, refuse_metadata_table
-from drawstring.protocol.rollback import rollback, rollback_failed_writes
+from drawstring.protocol.rollback import files_of_time, rollback, rollback_failed_writes
 from drawstring.timeline import transitions
 from drawstring.timeline.load import load_timeline
 from drawstring.timeline.timeline import Timeline
@@ -274,7 +274,8 @@ def _remove_orphans(pending: _Pending) -> None:
     if pending.is_publishing:
         return  # It may have been completed, and archived since; then the files are the table's.
     storage, requested_time = pending.context.ports.storage, pending.instant.requested_time
-    storage.delete(marked_files(storage, requested_time) or ())
+    # Not by markers: whoever rolled the write back removed those that were there.
+    storage.delete(files_of_time(pending.context, requested_time))
     remove_markers(storage, requested_time)
 
 

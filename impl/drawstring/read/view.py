@@ -16,6 +16,7 @@ from drawstring.context import TableContext
 from drawstring.errors import CorruptFileError, FormatError, NotFoundError, UnsupportedTableError
 from drawstring.files import BaseFile, FileGroupId, FileSlice, Snapshot
 from drawstring.ports import FileStatus, Storage
+from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.time_travel import check_as_of, parse_as_of
 from drawstring.table_config import TableType
 from drawstring.timeline.load import load_timeline, read_payload, timeline_folder
@@ -102,8 +103,9 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
         if base_file.requested_time > query_time or not committed.holds(base_file.requested_time):
             continue
         best = chosen.get(base_file.group)
-        # Of two files of one operation (a task that ran twice) the choice is arbitrary, but always the same.
-        if best is None or (best.requested_time, best.path) < (base_file.requested_time, base_file.path):
+        if best is not None and best.requested_time == base_file.requested_time:
+            chosen[base_file.group] = committed.choose(best, base_file)
+        elif best is None or best.requested_time < base_file.requested_time:
             chosen[base_file.group] = base_file
     slices = tuple(
         FileSlice(group, chosen[group].requested_time, chosen[group])
@@ -137,6 +139,19 @@ class _Committed:
             folder = f"{timeline_folder(config)}/{config.history_path}"
             self._has_history = bool(self._context.ports.storage.list(folder))
         return self._has_history
+
+    def choose(self, one: BaseFile, other: BaseFile) -> BaseFile:
+        """Of two files of one slice, the one that its commit names: the other is of a task that ran twice.
+
+        Where the commit is archived, or names neither or both, the choice is arbitrary, but always the same.
+        """
+        later, earlier = (one, other) if one.path > other.path else (other, one)
+        paths: set[str] = set()
+        for instant in self._timeline.completed_writes:
+            if instant.requested_time == one.requested_time:
+                record = read_payload(self._context.ports.storage, self._context.config, instant) or {}
+                paths |= {str(stat.get("path")) for _, stat in stats_of(record)}
+        return earlier if earlier.path in paths and later.path not in paths else later
 
 
 def replaced_file_groups(context: TableContext, timeline: Timeline, as_of: str) -> frozenset[FileGroupId]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from drawstring.data.key_texts import key_texts
+from drawstring.data.merge import ordering_values
 from drawstring.data.schema import arrow_to_avro, record_name
 from drawstring.errors import InputError, OptionError, SchemaError
 from drawstring.options import Options
@@ -67,6 +69,7 @@ def creation_arguments(
     Raises:
         SchemaError: the schema is none, or has a column that Hudi cannot hold.
         InputError: a field is not in the schema.
+        RecordKeyError: a key or partition field has a type that makes no text.
         OptionError: an option contradicts an argument.
 
     """
@@ -86,11 +89,20 @@ def creation_arguments(
                     f"{argument} names {name!r}, which is no column of the schema.",
                     way_out=f"Its columns are: {', '.join(columns.names)}.",
                 )
+    _check_types(columns, (*record_key, *partition_by), ordering)
     _check_same(options, ",".join(record_key), ",".join(partition_by), ordering)
     name = options["hoodie.table.name"] or _last_segment(uri)
     avro_name, namespace = record_name(name)
     avro = arrow_to_avro(columns, name=avro_name, namespace=namespace)
     return CreationArguments(name, record_key, partition_by, json.dumps(avro, separators=(",", ":")))
+
+
+def _check_types(columns: pa.Schema, key_fields: Sequence[str], ordering: str | None) -> None:
+    """Refuse now what every write would refuse: types that make no key, or that have no order."""
+    for name in key_fields:
+        key_texts(pa.array([], columns.field(name).type), name)
+    if ordering is not None:
+        ordering_values(columns.empty_table(), ordering)
 
 
 def _arrow_schema(schema: Any) -> pa.Schema:

@@ -101,6 +101,12 @@ def _check_path(path: str) -> None:
             way_out="Segments that are empty, '.' or '..' are refused; set "
             "hoodie.datasource.write.partitionpath.urlencode when the table is created to keep '/' in values.",
         )
+    if ":" in segments[0]:
+        raise RecordKeyError(
+            f"The partition path {path!r} has a ':' in its first folder, which Java takes for a URI's scheme: no "
+            "Java reader could open the table any more.",
+            way_out="Set hoodie.datasource.write.partitionpath.urlencode when the table is created.",
+        )
     if segments[0] == HOODIE_FOLDER:
         raise RecordKeyError(
             f"The partition path {path!r} leads into the table's metadata.",

@@ -111,3 +111,19 @@ def test_a_snapshot_time_that_is_none_is_refused(table, table_path, as_of):
 def test_reading_a_column_that_is_not_there_is_refused(table, table_path):
     with refusal(table_path.parent, InputError, "no_such_column"):
         table.read(columns=["no_such_column"])
+
+
+@pytest.mark.parametrize("field", ["record_key", "partition_by"])
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64(), pa.list_(pa.string()), pa.binary()], ids=str)
+def test_a_key_or_partition_of_a_type_without_a_sure_text_is_refused_by_name(tmp_path, field, kind):
+    """Better when the table is made than when its first rows come."""
+    schema = SCHEMA.append(pa.field("strange", kind))
+    arguments = {"record_key": "id", field: "strange"}
+    with refusal(tmp_path, RecordKeyError, "strange", str(kind)):
+        ds.Table.create(str(tmp_path / "new"), schema, **arguments)
+
+
+def test_an_ordering_column_whose_values_have_no_order_makes_no_table(tmp_path):
+    schema = SCHEMA.append(pa.field("strange", pa.list_(pa.string())))
+    with refusal(tmp_path, SchemaError, "strange"):
+        ds.Table.create(str(tmp_path / "new"), schema, record_key="id", ordering="strange")

@@ -43,6 +43,17 @@ def test_a_hive_style_partition_value_cannot_leave_the_table_either(tmp_path):
         table.insert(rows("x", region="a/../../outside"))
 
 
+@pytest.mark.parametrize("value", ["x:y", "12:00", "s3://elsewhere/t"])
+def test_a_partition_value_that_java_takes_for_a_uri_is_refused(plain_table, value):
+    with refusal(plain_table.parent, RecordKeyError, repr(value)):
+        ds.Table.open(str(plain_table)).upsert(rows("x", region=value))
+
+
+def test_a_partition_value_with_a_colon_in_a_deeper_folder_is_taken(plain_table):
+    ds.Table.open(str(plain_table)).upsert(rows("x", region="a/x:y"))
+    assert (plain_table / "a" / "x:y").is_dir()
+
+
 def test_an_encoded_partition_value_stays_below_the_table(tmp_path):
     options = {**WITH_SLASHES, "hoodie.datasource.write.partitionpath.urlencode": "true"}
     table = ds.Table.create(

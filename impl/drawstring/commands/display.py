@@ -20,6 +20,7 @@ _STEP_STYLE: Final = {Step.COMPLETE_INSTANT: "bold green", Step.ABORT_WRITE: "bo
 _MOST_GROUPS: Final = 40
 _BAR_CHARACTERS: Final = 40
 _KIBI: Final = 1024
+_MOST_OF_A_UNIT: Final = 999.5
 
 
 def render_history(history: History) -> RenderableType:
@@ -74,7 +75,7 @@ def render_file_groups(groups: Sequence[FileGroupFacts]) -> RenderableType:
         shown = facts.group.partition_path
         table.add_row(
             "" if shown == partition else escape(shown or "(not partitioned)"),
-            f"{facts.group.file_id[:8]}…",
+            _short(facts.group.file_id),
             versions,
             _count(newest.num_rows),
             format_size(newest.size),
@@ -134,12 +135,21 @@ def _took(instant: Instant) -> Text:
 
 def format_size(num_bytes: int) -> str:
     """Bytes with a binary unit, three digits: ``1.46 MiB``."""
-    size = float(num_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < _KIBI:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.3g} {unit}"
-        size /= _KIBI
-    return f"{size:,.3g} TiB"
+    size, units = float(num_bytes), iter(("B", "KiB", "MiB", "GiB", "TiB"))
+    unit = next(units)
+    # What would be rounded to 1,000 or more stands better in the next unit.
+    while size >= _MOST_OF_A_UNIT and unit != "TiB":
+        size, unit = size / _KIBI, next(units)
+    if unit == "B":
+        return f"{num_bytes} B"
+    digits = max(0, 2 - len(f"{size:.0f}") + 1) if size >= 1 else 2
+    return f"{size:,.{digits}f} {unit}"
+
+
+def _short(file_id: str) -> str:
+    """The first eight digits and the number behind the UUID: one task numbers its files in several partitions."""
+    uuid, dash, number = file_id.rpartition("-")
+    return f"{uuid[:8]}…{dash}{number}" if uuid else file_id[:12]
 
 
 def _count(number: int | None) -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
@@ -76,13 +81,19 @@ class EmbeddedStage:
 
 
 class SparkStage:
-    """On a local Spark session. Raises `EngineError` where it cannot start."""
+    """On a local Spark session. Raises `EngineError` where it cannot start.
 
-    def __init__(self) -> None:
+    Args:
+        log: file for what the JVM and its workers print.
+
+    """
+
+    def __init__(self, log: Path) -> None:
         from drawstring.spark import SparkEngine  # noqa: PLC0415 -- pyspark is an extra
         from drawstring.spark.session import local_session  # noqa: PLC0415 -- as above
 
-        self._session = local_session("drawstring demo", config=QUIET)
+        with _standard_error_to(log):
+            self._session = local_session("drawstring demo", config=QUIET)
         self.engine: Engine = SparkEngine(self._session)
         self.title = f"Spark {self._session.version} ({self._session.sparkContext.master})"
 
@@ -116,8 +127,20 @@ def why_no_spark() -> DrawstringError | None:
     return None
 
 
-def open_stage(engine: str) -> Stage:
-    """Open the stage that `engine` names: ``spark`` or ``embedded``. Raises `EngineError`."""
-    if engine == "embedded":
-        return EmbeddedStage()
-    return SparkStage()
+def open_stage(engine: str, log: Path) -> Stage:
+    """Open the stage that `engine` names: ``spark`` or ``embedded``; `log` as in `SparkStage`. Raises `EngineError`."""
+    return EmbeddedStage() if engine == "embedded" else SparkStage(log)
+
+
+@contextlib.contextmanager
+def _standard_error_to(log: Path) -> Iterator[None]:
+    """Let processes that are started meanwhile print to a file, for their whole life: a JVM has a lot to say."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

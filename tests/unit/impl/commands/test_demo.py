@@ -12,7 +12,6 @@ pytest.importorskip("pandas", reason="the demo's extra is not installed")
 
 import drawstring as ds
 from drawstring.commands import demo as demo_module
-from drawstring.commands import stage
 from drawstring.commands.flights import load_flights
 from drawstring.commands.judge import Expected
 from drawstring.errors import EngineError, InputError, TableNotFoundError
@@ -76,8 +75,21 @@ def test_a_folder_that_exists_is_refused_and_left_alone(tmp_path: Path) -> None:
         ds.Table.open(str(tmp_path))
 
 
+def test_when_spark_fails_the_end_of_its_log_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(engine: str, log: Path) -> None:
+        log.write_text("the last words of a JVM\n")
+        raise EngineError("Spark does not start.")
+
+    monkeypatch.setattr(demo_module, "open_stage", fail)
+
+    result = _run("--engine", "spark")
+
+    assert isinstance(result.exception, EngineError)
+    assert "the last words of a JVM" in result.output
+
+
 def test_help_tells_the_story_without_running_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "open_stage", lambda engine: pytest.fail("help must not start anything"))
+    monkeypatch.setattr(demo_module, "open_stage", lambda *_: pytest.fail("help must not start anything"))
 
     result = _run("--help")
 

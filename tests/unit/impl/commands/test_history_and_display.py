@@ -122,7 +122,16 @@ def test_the_worst_delays_come_first_with_the_longest_bar() -> None:
 
 @pytest.mark.parametrize(
     ("num_bytes", "shown"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1_500_000, "1.43 MiB"), (5 * 2**40, "5 TiB")],
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1023, "1.00 KiB"),
+        (1024, "1.00 KiB"),
+        (13 * 1024 + 500, "13.5 KiB"),
+        (1_500_000, "1.43 MiB"),
+        (1_048_000, "1.00 MiB"),
+        (9_999 * 2**40, "9,999 TiB"),
+    ],
 )
 def test_sizes_are_told_in_binary_units(num_bytes: int, shown: str) -> None:
     assert format_size(num_bytes) == shown

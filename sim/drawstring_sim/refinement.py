@@ -126,7 +126,7 @@ class Refinement:
             elif isinstance(entry, Said) and entry.event.step in _DECIDED_BY_LOOK:
                 self._decisions[looks[entry.writer, TIMELINE_FOLDER]] = entry.event
             elif isinstance(entry, Change) and (target := rollback_target(entry)) is not None:
-                self._decisions[looks[entry.writer, f"{TEMP_FOLDER}/{target:017}"]] = entry
+                self._decisions[looks.get((entry.writer, f"{TEMP_FOLDER}/{target:017}"), at)] = entry
 
     # The replay, entry by entry.
 
@@ -238,6 +238,8 @@ class Refinement:
         elif file.state is InstantState.COMPLETED:
             self._move(Move(Step.COMPLETE_ROLLBACK, writer, target=file.requested_time, time=file.completion_time))
         else:
+            if file not in self._not_yet:
+                self._request_rollback(change, change.at_ms)
             self._not_yet.discard(file)
 
     def _request_rollback(self, change: Change, decided_at_ms: int) -> None:

@@ -1,7 +1,7 @@
 """A stage: a few writers in one directed play, where one is held at a chosen port call while others go on.
 
 Whose duty: named scenarios. A writer that is held is held whole, with its heartbeats and renewals, as a machine that is
-suspended is; `Stage.stall` hangs only its duties.
+suspended is, unless its duties are to go on; `Stage.stall` hangs only its duties.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class HoldingSchedule(SteadySchedule):
     Attributes:
         wanted: by incarnation, part of the port call at which it is to be held; ``*`` stands for anything.
         held: names of incarnations that are held.
+        duties_go_on: names of incarnations whose duties are not held with them.
         waiting: events of held processes, in the order in which they came.
 
     """
@@ -49,16 +50,17 @@ class HoldingSchedule(SteadySchedule):
         super().__init__()
         self.wanted: dict[str, str] = {}
         self.held: set[str] = set()
+        self.duties_go_on: set[str] = set()
         self.waiting: list[tuple[str, simpy.Event]] = []
 
     def arrange(self, kernel: Kernel, process: Process, event: simpy.Event) -> None:
         """Hold the process, or let it go on."""
-        name = process.incarnation.name
+        name, is_duty = process.incarnation.name, "/" in process.name
         wanted = self.wanted.get(name)
-        if wanted is not None and fnmatch.fnmatchcase(process.next_call, f"*{wanted}*") and "/" not in process.name:
+        if wanted is not None and fnmatch.fnmatchcase(process.next_call, f"*{wanted}*") and not is_duty:
             del self.wanted[name]
             self.held.add(name)
-        if name in self.held:
+        if name in self.held and not (is_duty and name in self.duties_go_on):
             self.waiting.append((name, event))
         else:
             super().arrange(kernel, process, event)
@@ -117,8 +119,13 @@ class Stage:
         """Have things go wrong from now on."""
         self.world.kernel.faults = plan
 
-    def begin(self, who: Client, kind: Kind, rows: Content, *, hold_at: str) -> Play:
-        """Start an operation and run it until it is about to make a port call that fits `hold_at` somewhere."""
+    def begin(self, who: Client, kind: Kind, rows: Content, *, hold_at: str, duties_go_on: bool = False) -> Play:
+        """Start an operation and run it until it is about to make a port call that fits `hold_at` somewhere.
+
+        With `duties_go_on` only the writer waits; its heartbeat and renewals go on.
+        """
+        if duties_go_on:
+            self.schedule.duties_go_on.add(who.writer.name)
         self.schedule.wanted[who.writer.name] = hold_at
         process = who.start(Operation.of(kind, rows))
         play = Play(who, self.attempts[-1], process)

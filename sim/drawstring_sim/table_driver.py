@@ -9,6 +9,7 @@ import pyarrow as pa
 from drawstring.engine.embedded import EmbeddedEngine
 from drawstring.options import Options
 from drawstring.table import Table
+from drawstring_sim.judge import VerdictError
 from drawstring_sim.operations import Content, Kind, Operation
 from drawstring_sim.world import Writer
 
@@ -58,7 +59,7 @@ def read_content(writer: Writer, options: Options, as_of: str | None) -> Content
     for row in answer.to_pylist():
         key = (row["day"], row["id"])
         if key in content:
-            raise AssertionError(f"The key {key} was read twice.")
+            raise VerdictError(f"The key {key} was read twice.")
         content[key] = row["value"]
     return content
 

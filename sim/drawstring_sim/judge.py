@@ -135,7 +135,8 @@ def check_serial(raw: RawState, attempts: Sequence[Attempt]) -> None:
     A delete that did not find a key does nothing to it, even if a commit that was requested earlier brings the key
     later: the two are concurrent, and the delete came first. That excuse is checked, not taken.
     """
-    by_time = {t: attempt for attempt in attempts for t in attempt.requested_times}
+    # Where two took one time, it belongs to the one that was told so.
+    by_time = {t: attempt for attempt in sorted(attempts, key=lambda a: a.succeeded) for t in attempt.requested_times}
     content: Content = {}
     written_at: dict[Key, str] = {}
     for requested_time in sorted(raw.completed_commits):

@@ -13,6 +13,7 @@ from drawstring.context import TableContext
 from drawstring.data.merge import Mask, Rows, deletes
 from drawstring.data.packing import ExistingFile, Packing, SizeRules, pack
 from drawstring.engine.batch import PartitionRows
+from drawstring.engine.buckets import refuse_bucketed
 from drawstring.engine.file_tasks import CreateFile, MergeFile, write_file
 from drawstring.engine.lookup import by_partition, find_in_files
 from drawstring.engine.preparation import TableShape, check_same_shape
@@ -94,6 +95,8 @@ class RowsBody:
             self._plan(partition, local.get(partition.partition_path, []), found, size)
             for partition in self._partitions
         )
+        if any(len(plan.inserts) for plan in self._plans):
+            refuse_bucketed(file.group.file_id for file in files)
         return _workload(self._plans)
 
     def write_files(self, requested_time: str) -> Sequence[WriteStat]:

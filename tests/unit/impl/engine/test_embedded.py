@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+from decimal import Decimal
 from hashlib import sha256
 
 import pyarrow as pa
 import pytest
 
+import drawstring as ds
 from drawstring.codec import avro_container
 from drawstring.errors import DuplicateKeyError, InputError, OptionError, RecordKeyError, SchemaError
 from drawstring_spec.names import BaseFileName
@@ -323,3 +326,86 @@ def test_the_same_writes_make_the_same_files():
         return {path: world.storage.files[path][0] for path in parquet_paths(world)}
 
     assert write() == write()
+
+
+ALL_TYPES = pa.schema(
+    [
+        ("k", pa.string()),
+        ("b", pa.bool_()),
+        ("i", pa.int32()),
+        ("l", pa.int64()),
+        ("f", pa.float32()),
+        ("d", pa.float64()),
+        ("bin", pa.binary()),
+        ("fix", pa.binary(2)),
+        ("date", pa.date32()),
+        ("tm", pa.time32("ms")),
+        ("tu", pa.time64("us")),
+        ("ms", pa.timestamp("ms", "UTC")),
+        ("us", pa.timestamp("us", "UTC")),
+        ("lms", pa.timestamp("ms")),
+        ("lus", pa.timestamp("us")),
+        ("dec", pa.decimal128(38, 18)),
+        ("list", pa.list_(pa.list_(pa.int32()))),
+        ("map", pa.map_(pa.string(), pa.struct([("x", pa.decimal128(5, 2)), ("y", pa.list_(pa.string()))]))),
+        ("struct", pa.struct([("a", pa.struct([("b", pa.date32())])), pa.field("c", pa.int32(), nullable=False)])),
+    ]
+)
+
+
+def all_types(key: str, number: int) -> dict:
+    when = dt.datetime(2024, 1, 1, 1, 2, 3, number * 1000, tzinfo=dt.UTC).replace(tzinfo=None)
+    return {
+        "k": key,
+        "b": True,
+        "i": -number,
+        "l": 2**62 + number,
+        "f": 0.5,
+        "d": -1e300,
+        "bin": b"\0x",
+        "fix": b"ab",
+        "date": when.date(),
+        "tm": when.time(),
+        "tu": when.time(),
+        "ms": when.replace(tzinfo=dt.UTC),
+        "us": when.replace(tzinfo=dt.UTC),
+        "lms": when,
+        "lus": when,
+        "dec": Decimal(number).scaleb(-18),
+        "list": [[number, None], None, []],
+        "map": [("m", {"x": Decimal("1.25"), "y": ["z", None]}), ("n", None)],
+        "struct": {"a": {"b": when.date()}, "c": number},
+    }
+
+
+def test_values_of_every_type_survive_inserts_and_merges(world):
+    table = world.create(schema=ALL_TYPES, record_key="k", partition_by=[], ordering=None)
+    empty = dict.fromkeys(ALL_TYPES.names) | {"k": "empty"}
+    table.insert(pa.Table.from_pylist([all_types("old", 1), all_types("kept", 2), empty], ALL_TYPES))
+    table.upsert(pa.Table.from_pylist([all_types("old", 3), all_types("new", 4)], ALL_TYPES))
+    answer = {row["k"]: row for row in table.read(meta_columns=False).to_pylist()}
+    assert answer == {
+        "old": all_types("old", 3),
+        "kept": all_types("kept", 2),
+        "new": all_types("new", 4),
+        "empty": empty,
+    }
+
+
+def test_partitions_are_written_by_threads_as_well(table_uri):
+    table = ds.Table.create(table_uri, SCHEMA, record_key="id", partition_by="day", ordering="ts")
+    table.bulk_insert(rows(*[(i, f"p{i % 7}", 1, "x") for i in range(70)]))
+    result = table.upsert(rows(*[(i, f"p{i % 7}", 2, "y") for i in range(35, 105)]))
+    assert (result.num_inserts, result.num_updates, result.num_files) == (35, 35, 7)
+    assert content(table) == {(i, f"p{i % 7}"): "x" if i < 35 else "y" for i in range(105)}
+
+
+def test_keys_and_rows_stay_together_where_new_rows_stand_before_updates(world):
+    table = world.create()
+    table.insert(many([5]))
+    table.upsert(rows((1, "d", 2, "one"), (5, "d", 2, "five")))
+    read = table.read(columns=["_hoodie_record_key", "id", "v"]).to_pylist()
+    assert sorted((row["_hoodie_record_key"], row["id"], row["v"]) for row in read) == [
+        ("1", 1, "one"),
+        ("5", 5, "five"),
+    ]

@@ -17,13 +17,12 @@ from typing import Final
 import pyarrow as pa
 
 from drawstring.errors import CorruptFileError, UnsupportedTableError
-from drawstring_spec.hfile_format import BLOCK_HEADER_BYTES, KEY_OVERHEAD_BYTES, ChecksumType, Codec
+from drawstring_spec.hfile_format import BLOCK_HEADER_BYTES, ChecksumType, Codec
 
 MAX_BLOCK_BYTES: Final = 512 * 1024 * 1024
 """Larger blocks are refused: Hudi's have a megabyte, or what a single entry takes."""
 
 _HEADER = struct.Struct(">8siiqbii")
-_TWO_INTS = struct.Struct(">ii")
 _INDEX_ENTRY = struct.Struct(">qi")
 _INT = struct.Struct(">i")
 _ARROW_CODECS: Final = {Codec.SNAPPY: "snappy", Codec.LZ4: "lz4_raw", Codec.ZSTD: "zstd", Codec.BZIP2: "bz2"}
@@ -126,34 +125,6 @@ def _decompress(stored: memoryview, codec: Codec, size: int, path: str, offset: 
         rule="HF-003",
         way_out="Rewrite the metadata table with the codec GZ, Hudi's default.",
     )
-
-
-def parse_data_block(content: bytes, *, path: str, offset: int) -> tuple[list[bytes], list[tuple[int, int]]]:
-    """Split a data block into its entries.
-
-    Returns:
-        Row keys in their order, and where each value stands in `content` (start, end).
-
-    """
-    keys: list[bytes] = []
-    values: list[tuple[int, int]] = []
-    position, size, read_sizes = 0, len(content), _TWO_INTS.unpack_from
-    # Entries are a chain: where one begins is known only once the one before it is read.
-    while position < size:
-        if position + 8 > size:
-            raise corrupt(path, offset, f"its entry at byte {position} is cut off")
-        key_size, value_size = read_sizes(content, position)
-        value_start = position + 8 + key_size
-        value_end = value_start + value_size
-        row_end = position + 10 + (content[position + 8] << 8 | content[position + 9]) if position + 10 <= size else -1
-        if key_size < KEY_OVERHEAD_BYTES or value_size < 0 or value_end >= size or row_end > value_start or row_end < 0:
-            raise corrupt(path, offset, f"its entry at byte {position} claims more bytes than there are")
-        keys.append(content[position + 10 : row_end])
-        values.append((value_start, value_end))
-        if content[value_end]:
-            raise corrupt(path, offset, f"its entry at byte {position} has a version of its own")
-        position = value_end + 1
-    return keys, values
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,22 @@ from __future__ import annotations
 import bisect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.hfile.blocks import (
     IndexEntry,
     corrupt,
-    parse_data_block,
     parse_leaf_index,
     parse_root_index,
     unpack,
 )
+from drawstring.hfile.entries import DataBlock, parse_data_block
 from drawstring.hfile.protobuf import parse_message
 from drawstring_spec.hfile_format import (
     FILE_INFO_PREFIX,
@@ -43,20 +47,8 @@ Fetch = Callable[[int, int], memoryview]
 
 CACHE_BYTES: Final = 32 * 1024 * 1024
 MAX_INDEX_LEVELS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class DataBlock:
-    """A data block: its row keys in order, and their values as (start, end) in `content`."""
-
-    content: bytes
-    keys: list[bytes]
-    values: list[tuple[int, int]]
-
-    def value(self, index: int) -> bytes:
-        """Value of the entry at `index`."""
-        start, end = self.values[index]
-        return self.content[start:end]
+_BISECTION_FACTOR: Final = 64
+"""Comparisons that one key's bisection is worth, against hashing all keys of its block."""
 
 
 class HFileReader:
@@ -184,12 +176,11 @@ class HFileReader:
         cached = self._cache.pop(entry.offset, None)
         if cached is None:
             content = self._unpack(entry, MAGIC_DATA)
-            keys, values = parse_data_block(content, path=self._path, offset=entry.offset)
-            cached = DataBlock(content, keys, values)
-            self._cached += len(content)
+            cached = parse_data_block(content, lambda what: corrupt(self._path, entry.offset, what))
+            self._cached += cached.num_bytes
         self._cache[entry.offset] = cached
         while self._cached > self._cache_bytes and len(self._cache) > 1:
-            self._cached -= len(self._cache.popitem(last=False)[1].content)
+            self._cached -= self._cache.popitem(last=False)[1].num_bytes
         return cached
 
     def meta_block(self, name: str) -> bytes | None:
@@ -207,8 +198,13 @@ class HFileReader:
             Value by key.
 
         """
-        found: dict[bytes, bytes] = {}
+        found_keys, found_values = self.lookup(keys)
+        return dict(zip(found_keys.to_pylist(), found_values.to_pylist(), strict=True))
+
+    def lookup(self, keys: Sequence[bytes]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """Entries of those of `keys` that the file has: keys, ascending, and values, both ``large_binary``."""
         wanted = sorted(set(keys))
+        found: list[tuple[pa.Array, pa.Array]] = []
         position = 0
         while position < len(wanted):
             index = bisect.bisect_right(self._first_keys, wanted[position]) - 1
@@ -219,9 +215,9 @@ class HFileReader:
             if index + 1 < len(self._first_keys):
                 behind = bisect.bisect_left(wanted, self._first_keys[index + 1], position)
             block = self._block(index)
-            found.update(_find(block, wanted[position:behind]))
+            found.append(block.take(_find(block, wanted[position:behind])))
             position = behind
-        return found
+        return _chunked(found)
 
     def blocks(self) -> Iterator[DataBlock]:
         """All data blocks in the order of their keys.
@@ -233,38 +229,53 @@ class HFileReader:
         seen = 0
         for index in range(len(self._blocks)):
             block = self._block(index)
-            seen += len(block.keys)
+            seen += len(block)
             yield block
         if seen != self.num_entries:
             raise CorruptFileError(
                 f"{self._path} has {seen} entries where its trailer says {self.num_entries}.", rule="HF-002"
             )
 
+    def entries(self) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """All entries: keys, ascending, and values, both ``large_binary``. Raises as `blocks`."""
+        return _chunked([block.take(slice(None)) for block in self.blocks()])
+
+    def prefixed(self, prefix: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """Entries whose key begins with `prefix`: keys, ascending, and values, both ``large_binary``."""
+        found: list[tuple[pa.Array, pa.Array]] = []
+        behind = _next_prefix(prefix)
+        for index in range(max(bisect.bisect_left(self._first_keys, prefix) - 1, 0), len(self._blocks)):
+            if behind is not None and self._first_keys[index] >= behind:
+                break
+            block = self._block(index)
+            end = len(block) if behind is None else block.lower_bound(behind)
+            found.append(block.take(slice(block.lower_bound(prefix), end)))
+        return _chunked(found)
+
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Entries whose key begins with `prefix`, in order."""
-        first = max(bisect.bisect_left(self._first_keys, prefix) - 1, 0)
-        for index in range(first, len(self._blocks)):
-            if not self._first_keys[index].startswith(prefix) and self._first_keys[index] > prefix:
-                return
-            block = self._block(index)
-            for position in range(bisect.bisect_left(block.keys, prefix), len(block.keys)):
-                if not block.keys[position].startswith(prefix):
-                    return
-                yield block.keys[position], block.value(position)
+        keys, values = self.prefixed(prefix)
+        return zip(keys.to_pylist(), values.to_pylist(), strict=True)
 
 
-def _find(block: DataBlock, wanted: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Pairs of a block for sorted keys: by bisection where they are few, through a table where they are many."""
-    if len(wanted) * 8 > len(block.keys):
-        positions = dict(zip(block.keys, range(len(block.keys)), strict=True))
-        for key in wanted:
-            if key in positions:
-                yield key, block.value(positions[key])
-        return
-    for key in wanted:
-        position = bisect.bisect_left(block.keys, key)
-        if position < len(block.keys) and block.keys[position] == key:
-            yield key, block.value(position)
+def _chunked(parts: list[tuple[pa.Array, pa.Array]]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    keys = pa.chunked_array([keys for keys, _ in parts], pa.large_binary())
+    return keys, pa.chunked_array([values for _, values in parts], pa.large_binary())
+
+
+def _next_prefix(prefix: bytes) -> bytes | None:
+    """The least key that is greater than all that begin with `prefix`; None where there is none."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
+
+
+def _find(block: DataBlock, wanted: list[bytes]) -> npt.NDArray[np.int64]:
+    """Rows of a block that hold sorted keys: by bisection where they are few, by hashing where they are many."""
+    if len(wanted) * _BISECTION_FACTOR < len(block):
+        rows = [(block.lower_bound(key), key) for key in wanted]
+        return np.array([row for row, key in rows if row < len(block) and block.key(row) == key], np.int64)
+    hits = pc.is_in(block.key_array, value_set=pa.array(wanted, pa.large_binary()))
+    return np.flatnonzero(hits.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
 def _stored_size(section: memoryview) -> int:

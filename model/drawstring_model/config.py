@@ -110,6 +110,8 @@ class Bounds:
         crashes: how many times a writer may crash.
         heartbeat_expiries: how many heartbeats of living writers may expire; a dead writer's always may.
         lock_expiries: how many leases of living holders may run out; a dead holder's always may.
+        faults: how many of these three there may be in all.
+        faults_until: faults strike only while at most this many operations have been started.
         renewals: how many expired heartbeats may be renewed by their writer.
         clock_skew: how many ticks a clock that is not monotonic may be behind.
 
@@ -123,6 +125,8 @@ class Bounds:
     crashes: int = 1
     heartbeat_expiries: int = 1
     lock_expiries: int = 1
+    faults: int = 1
+    faults_until: int = 3
     renewals: int = 0
     clock_skew: int = 2
 
@@ -141,6 +145,8 @@ class Config:
         snapshot_time: what a reader's snapshot time is compared with.
         planted: a rule that is broken on purpose; None for none.
         bounds: how much the explorer looks at.
+        asked: the names of the switches that decided something, collected here where it is not None. A switch that
+            was never asked would have changed nothing. No part of the configuration's identity.
 
     """
 
@@ -153,6 +159,19 @@ class Config:
     snapshot_time: SnapshotTime = SnapshotTime.REQUESTED
     planted: PlantedBug | None = None
     bounds: Bounds = field(default_factory=Bounds)
+    asked: set[str] | None = field(default=None, compare=False, repr=False)
+
+    def replaces_files(self) -> bool:
+        """Whether a put replaces a file that is there; ask only where it is."""
+        if self.asked is not None:
+            self.asked.add("put_if_absent")
+        return not self.put_if_absent
+
+    def tokens_differ(self) -> bool:
+        """Whether a second attempt to write a file gets another name; ask only where there was a first."""
+        if self.asked is not None:
+            self.asked.add("salt")
+        return self.salt
 
     @property
     def locking(self) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy
-from drawstring_model.rule import Rule, without_item
-from drawstring_model.state import IDLE, AbortReason, Commit, Group, Move, Phase, World, Writer
+from drawstring_model.rule import Rule, without_live
+from drawstring_model.state import IDLE, AbortReason, Commit, Group, Move, Phase, Time, Token, World, Writer
 from drawstring_spec.steps import Step
 
 
@@ -59,8 +59,8 @@ class AbortWrite(Rule):
     """The writer gives its operation up (conflict, lost lock, expired heartbeat, lost inflight file).
 
     Enabled: the reason that the move names is there. `AbortReason.FAILED` always is, and is never explored.
-    Effect: the writer forgets its work but still has to give its lock back and stop its heartbeat. A heartbeat is
-    not the writer's to stop when its requested file was refused: it belongs to whom the time belongs to.
+    Effect: the writer forgets its work but still has to give its lock back and stop its heartbeat. Where its
+    requested file was refused, instant and heartbeat of that time belong to somebody else, and are let be.
     Unchanged: all files. What the operation wrote stays pending until a rollback.
     """
 
@@ -101,28 +101,36 @@ class AbortWrite(Rule):
         beating = writer.beating and not not_mine
         world = world._replace(
             group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
-            ghost_live=without_item(world.ghost_live, (writer.requested, move.writer)),
+            ghost_live=without_live(world, writer.requested, move.writer),
         )
         if not writer.has_lock and not beating:
             return world, IDLE
-        aborted = IDLE._replace(
-            phase=Phase.ABORTED, has_lock=writer.has_lock, beating=beating, requested=writer.requested
+        mine = 0 if not_mine else writer.requested
+        return world, IDLE._replace(
+            phase=Phase.ABORTED, has_lock=writer.has_lock, beating=beating, requested=mine
         )
-        return world, aborted
 
 
 def _collides(world: World, writer: Writer, config: Config) -> bool:
     """Whether the next put of `writer` is refused because the file exists."""
-    if not config.put_if_absent:
-        return False
     if writer.phase is Phase.INFLIGHT:
-        token = writer.number if config.salt else 0
-        names = {(file.group, writer.requested, token) for file in writer.plan[:1]}
-        return any((file.group, file.requested, file.token) in names for file in world.files)
+        groups = [file.group for file in writer.plan[:1]]
+        names = {(group, writer.requested, next_token(world, group, writer.requested, config)) for group in groups}
+        return any(file[:3] in names for file in world.files) and not config.replaces_files()
     if config.planted is PlantedBug.ADOPT_COLLIDING_TIME:
         return False
     taken = world.inflight if writer.phase is Phase.LOOKED_UP else world.requested
-    return writer.requested in taken and writer.phase in (Phase.TIMED, Phase.BEATING, Phase.LOOKED_UP)
+    puts = writer.phase in (Phase.TIMED, Phase.BEATING, Phase.LOOKED_UP)
+    return puts and writer.requested in taken and not config.replaces_files()
+
+
+def next_token(world: World, group: Group, requested: Time, config: Config) -> Token:
+    """The write token of the next attempt to write a file: with salt one that no earlier attempt's file has.
+
+    Real tokens are random; all that matters of them is which are equal, so the explorer counts.
+    """
+    tokens = [file.token for file in world.files if file[:2] == (group, requested)]
+    return max(tokens) + 1 if tokens and config.tokens_differ() else 0
 
 
 def _conflicts(world: World, writer: Writer, config: Config) -> AbortReason | None:

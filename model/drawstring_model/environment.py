@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drawstring_model.config import Config
-from drawstring_model.rule import Rule
+from drawstring_model.rule import Rule, without_live
 from drawstring_model.state import FREE, IDLE, ORPHANED, Heartbeat, Move, Phase, World, Writer
-from drawstring_model.writer import not_live
 from drawstring_spec.steps import Step
 
 ANY_PHASE = frozenset(Phase)
+
+
+def fault_allowed(world: World, config: Config) -> bool:
+    """Whether the bounds let one more bad thing happen to a living writer."""
+    happened = world.crashes + world.heartbeat_expiries + world.lock_expiries
+    return happened < config.bounds.faults and world.started <= config.bounds.faults_until
 
 
 class RenewHeartbeat(Rule):
@@ -64,8 +69,9 @@ class ExpireHeartbeat(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """Every heartbeat of the dead; those of the living within the bounds."""
         del writer, number
-        live = {requested for requested, _ in world.ghost_live}
-        spent = world.heartbeat_expiries >= config.bounds.heartbeat_expiries
+        live = {operation.requested for operation in world.ghost_live}
+        bounds = config.bounds
+        spent = world.heartbeat_expiries >= bounds.heartbeat_expiries or not fault_allowed(world, config)
         for beat in world.heartbeats:
             if not beat.expired and not (spent and beat.requested in live):
                 yield Move(self.step, time=beat.requested)
@@ -79,7 +85,7 @@ class ExpireHeartbeat(Rule):
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """Everybody may now regard the operation as failed."""
         del config
-        live = tuple(entry for entry in world.ghost_live if entry[0] != move.time)
+        live = tuple(operation for operation in world.ghost_live if operation.requested != move.time)
         beats = tuple(
             beat._replace(expired=True) if beat.requested == move.time else beat for beat in world.heartbeats
         )
@@ -105,7 +111,8 @@ class ExpireLock(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """A dead holder's lease always, a living one's within the bounds."""
         del writer, number
-        spent = world.lock_expiries >= config.bounds.lock_expiries
+        bounds = config.bounds
+        spent = world.lock_expiries >= bounds.lock_expiries or not fault_allowed(world, config)
         if world.lock != FREE and not (spent and world.lock != ORPHANED):
             yield Move(self.step)
 
@@ -135,7 +142,7 @@ class Crash(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """Within the bounds."""
         del writer
-        if world.crashes < config.bounds.crashes:
+        if world.crashes < config.bounds.crashes and fault_allowed(world, config):
             yield Move(self.step, number)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
@@ -151,7 +158,7 @@ class Crash(Rule):
         world = world._replace(
             crashes=world.crashes + 1,
             lock=ORPHANED if world.lock == move.writer else world.lock,
-            ghost_live=not_live(world, writer.requested, move.writer),
+            ghost_live=without_live(world, writer.requested, move.writer),
         )
         return world, IDLE
 

@@ -14,14 +14,15 @@ from drawstring_model.config import ConcurrencyControl, Config
 from drawstring_model.rollback import has_rollback_work
 from drawstring_model.rule import Rule, with_item
 from drawstring_model.state import FREE, GroupLock, Move, Phase, World, Writer
-from drawstring_model.writer import finished
+from drawstring_model.writer import finished, may_start
 from drawstring_spec.steps import Step
 
 
 class AcquireLock(Rule):
     """The writer holds the table lock, or (with a file group) the lock of one file group.
 
-    Enabled: for the table: the lock is free, and the writer is idle or has written all its files. For a file group,
+    Enabled: for the table: the lock is free, and the writer is idle, or its instant is pending (to complete it, or to
+    give it up in good order). For a file group,
     under pessimistic control: nobody holds its lock, the writer is going to write to it and has not begun, and no
     commit outside the writer's snapshot touched it.
     Effect: the lock is the writer's.
@@ -29,20 +30,22 @@ class AcquireLock(Rule):
     """
 
     step = Step.ACQUIRE_LOCK
-    phases = frozenset({Phase.START, Phase.LOOKED_UP, Phase.INFLIGHT})
+    phases = frozenset({Phase.START, Phase.REQUESTED, Phase.LOOKED_UP, Phase.INFLIGHT, Phase.ABORTED})
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """The table lock where there is something to do in it; file groups in ascending order, against deadlock."""
-        if not config.locking:
+        if not config.locking or writer.phase in (Phase.REQUESTED, Phase.ABORTED):
             return
         if writer.phase is Phase.LOOKED_UP:
+            if config.concurrency is not ConcurrencyControl.PESSIMISTIC:
+                return
             mine = {lock.group for lock in world.group_locks if lock.owner == writer.number}
             for file in [file for file in writer.plan if file.group not in mine][:1]:
                 yield Move(self.step, number, group=file.group)
             return
         idle = writer.phase is Phase.START
-        work = world.started < len(config.bounds.workload) or has_rollback_work(world, config)
-        if not idle or work:
+        work = may_start(world, number, config) or has_rollback_work(world, config)
+        if work if idle else not writer.plan:
             yield Move(self.step, number)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
@@ -51,8 +54,6 @@ class AcquireLock(Rule):
             return "nobody locks under this concurrency control"
         if move.group is not None:
             return _group_refusal(world, writer, move.group, config)
-        if writer.phase is Phase.LOOKED_UP or writer.plan:
-            return "not all data files are written"
         if writer.has_lock:
             return "the writer believes that it holds the table lock"
         return None if world.lock == FREE else "the table lock is taken"

@@ -39,6 +39,19 @@ def _is_failed(world: World, time: Time, config: Config) -> bool:
     return not heartbeat_is_alive(world, time)
 
 
+def rollback_targets(world: World, writer: Writer, config: Config) -> tuple[Time, ...]:
+    """What `writer` may begin to roll back: between operations failed writes, after giving up its own write."""
+    if writer.phase is not Phase.ABORTED:
+        return failed_writes(world, config)
+    completed = any(commit.requested == writer.requested for commit in world.commits)
+    pending = writer.requested in world.requested or writer.requested in world.inflight
+    in_hand = any(
+        rollback.target == writer.requested and rollback.state is not InstantState.COMPLETED
+        for rollback in world.rollbacks
+    )
+    return (writer.requested,) if pending and not completed and not in_hand else ()
+
+
 def has_rollback_work(world: World, config: Config) -> bool:
     """Whether there is a rollback to begin or to continue."""
     unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in world.rollbacks)
@@ -48,26 +61,26 @@ def has_rollback_work(world: World, config: Config) -> bool:
 class RequestRollback(Rule):
     """A rollback of a failed instant is planned on the timeline.
 
-    Enabled: the writer is between operations, in the lock; the target is pending, has failed by the rollback policy,
+    Enabled: the writer is between operations (or gave this one up), in the lock; the target is pending, has failed by the rollback policy,
     and no unfinished rollback has it in hand.
     Effect: a requested rollback, whose plan names the target's data files of now.
     Unchanged: the target and its files, the heartbeats, the locks.
     """
 
     step = Step.REQUEST_ROLLBACK
-    phases = frozenset({Phase.START})
+    phases = frozenset({Phase.START, Phase.ABORTED})
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """Each failed write, at the next tick."""
         if locked(world, writer, number, config):
-            for target in failed_writes(world, config):
+            for target in rollback_targets(world, writer, config):
                 yield Move(self.step, number, time=world.clock + 1, target=target)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused without the lock, for a target that did not fail, and for a time that was given out."""
         if move.writer is None or not locked(world, writer, move.writer, config):
             return _NOT_LOCKED
-        if move.target not in failed_writes(world, config):
+        if move.target not in rollback_targets(world, writer, config):
             return f"the write of {move.target} is completed, alive or in hand"
         if move.time is None or not later(world, move.time, config):
             return f"the clock has already given out {world.clock}"
@@ -88,14 +101,14 @@ class RequestRollback(Rule):
 class RollbackRule(Rule):
     """What the steps of a planned rollback have in common: who may take them, and which instant they are about."""
 
-    phases = frozenset({Phase.START})
+    phases = frozenset({Phase.START, Phase.ABORTED})
     expects = InstantState.INFLIGHT
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """One move for each rollback in the state that the step expects."""
         if locked(world, writer, number, config):
             for rollback in world.rollbacks:
-                if rollback.state is self.expects:
+                if rollback.state is self.expects and _is_concerned(writer, rollback):
                     yield from self.proposals(world, rollback, number)
 
     def proposals(self, world: World, rollback: Rollback, number: int) -> Iterator[Move]:
@@ -110,6 +123,8 @@ class RollbackRule(Rule):
         rollback = _find(world, move.target)
         if rollback is None or rollback.state is not self.expects:
             return f"there is no {self.expects.label} rollback {move.target}"
+        if not _is_concerned(writer, rollback):
+            return "a writer that gave up rolls back its own write only"
         return self.objection(world, rollback, move, config)
 
     def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
@@ -132,7 +147,7 @@ class RollbackRule(Rule):
 class StartRollback(RollbackRule):
     """The rollback's inflight file appears.
 
-    Enabled: the writer is between operations, in the lock; the rollback is requested.
+    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is requested.
     Effect: the rollback is inflight.
     Unchanged: the target and its files, the heartbeats, the locks.
     """
@@ -149,7 +164,8 @@ class StartRollback(RollbackRule):
 class DeleteFile(RollbackRule):
     """One data file of the failed instant is deleted.
 
-    Enabled: the writer is between operations, in the lock; the rollback is inflight and its plan names the file.
+    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is inflight and its plan names the file, or
+    the file is there by now (a writer that did not know that it is dead wrote it).
     Effect: the file is gone, if it was there.
     Unchanged: the timeline, the heartbeats, the locks.
     """
@@ -162,9 +178,12 @@ class DeleteFile(RollbackRule):
             yield Move(self.step, number, group=group, token=token, target=rollback.requested)
 
     def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
-        """Only what was planned is deleted."""
-        del world, config
-        return None if (move.group, move.token) in rollback.plan else "the file is not in the rollback's plan"
+        """Only the target's files are deleted."""
+        del config
+        name = (move.group, rollback.target, move.token)
+        there = any(file[:3] == name for file in world.files)
+        planned = (move.group, move.token) in rollback.plan
+        return None if there or planned else "the file is not one of the target's"
 
     def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
         """One file less."""
@@ -175,26 +194,28 @@ class DeleteFile(RollbackRule):
 class RemoveInstant(RollbackRule):
     """The failed instant's inflight and requested files leave the timeline.
 
-    Enabled: the writer is between operations, in the lock; the rollback is inflight and all files of its plan are
-    gone; the target is still on the timeline.
+    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is inflight and all files of its plan are
+    gone. (Repeating it changes nothing.)
     Effect: the target is off the timeline, out of the metadata table, and its file groups' locks are free.
     Unchanged: the rollback, the data files, the table lock.
     """
 
     step = Step.REMOVE_INSTANT
 
+    def proposals(self, world: World, rollback: Rollback, number: int) -> Iterator[Move]:
+        """Once."""
+        if not rollback.ghost_removed and not _left(world, rollback):
+            yield Move(self.step, number, target=rollback.requested)
+
     def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
         """First the files, then the instant: what is left must stay findable."""
         del move, config
-        if _left(world, rollback):
-            return "data files of the target are left"
-        if rollback.target not in world.requested and rollback.target not in world.inflight:
-            return "the target is off the timeline already"
-        return None
+        return "data files of the target are left" if _left(world, rollback) else None
 
     def outcome(self, world: World, rollback: Rollback, move: Move) -> World:
         """The target is gone."""
         del move
+        world = _moved(world, rollback, rollback._replace(ghost_removed=True))
         return world._replace(
             requested=without_item(world.requested, rollback.target),
             inflight=without_item(world.inflight, rollback.target),
@@ -206,10 +227,10 @@ class RemoveInstant(RollbackRule):
 class CompleteRollback(RollbackRule):
     """The rollback's completed file appears.
 
-    Enabled: the writer is between operations, in the lock; the rollback is inflight and the target's requested file
-    is gone.
-    Effect: the rollback is completed.
-    Unchanged: all but the rollback and the clock.
+    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is inflight and the target was taken off
+    the timeline.
+    Effect: the rollback is completed; a heartbeat that the target left is removed.
+    Unchanged: the data files, the locks, all other instants.
     """
 
     step = Step.COMPLETE_ROLLBACK
@@ -220,7 +241,7 @@ class CompleteRollback(RollbackRule):
 
     def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
         """Refused with the target in place, and for a time that was given out."""
-        if rollback.target in world.requested:
+        if not rollback.ghost_removed:
             return "the target is still on the timeline"
         if move.time is None or not later(world, move.time, config):
             return f"the clock has already given out {world.clock}"
@@ -230,9 +251,15 @@ class CompleteRollback(RollbackRule):
         """The rollback moves on."""
         if move.time is None:
             raise TypeError("a rollback completes at a time")
-        world = world._replace(clock=ticked(world, move.time))
+        beats = tuple(beat for beat in world.heartbeats if beat.requested != rollback.target)
+        world = world._replace(clock=ticked(world, move.time), heartbeats=beats)
         completed = rollback._replace(state=InstantState.COMPLETED, completion=move.time)
         return _moved(world, rollback, completed)
+
+
+def _is_concerned(writer: Writer, rollback: Rollback) -> bool:
+    """Whether `writer` may work on `rollback`: on any between operations, on its own write's after giving it up."""
+    return writer.phase is Phase.START or rollback.target == writer.requested
 
 
 def _find(world: World, requested: Time | None) -> Rollback | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import ClassVar, TypeVar
 
 from drawstring_model.config import Config
-from drawstring_model.state import Move, Phase, World, Writer
+from drawstring_model.state import LiveOperation, Move, Phase, Time, World, Writer
 from drawstring_spec.steps import Step
 
 Item = TypeVar("Item")
@@ -47,6 +47,11 @@ def with_item(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
 def without_item(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
     """`items` but for `item`."""
     return tuple(kept for kept in items if kept != item)
+
+
+def without_live(world: World, requested: Time, number: int | None) -> tuple[LiveOperation, ...]:
+    """`World.ghost_live` without the operation of writer `number` at `requested`."""
+    return tuple(live for live in world.ghost_live if live[:2] != (requested, number))
 
 
 def locked(world: World, writer: Writer, number: int, config: Config) -> bool:

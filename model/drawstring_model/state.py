@@ -109,13 +109,24 @@ class Commit(NamedTuple):
 
 
 class Rollback(NamedTuple):
-    """A rollback instant: `plan` names the files (group, token) that it is going to delete."""
+    """A rollback instant.
+
+    Attributes:
+        requested: its requested time.
+        target: requested time of the operation that is rolled back.
+        state: how far its files on the timeline are.
+        completion: its completion time; None before.
+        plan: the data files (group, token) that it is going to delete.
+        ghost_removed: whether the target was taken off the timeline.
+
+    """
 
     requested: Time
     target: Time
     state: InstantState
     completion: Time | None
     plan: tuple[tuple[Group, Token], ...]
+    ghost_removed: bool = False
 
 
 class DataFile(NamedTuple):
@@ -142,6 +153,14 @@ class GroupLock(NamedTuple):
     owner: int
 
 
+class LiveOperation(NamedTuple):
+    """Ghost: an operation that runs, and that nobody had reason to take for dead so far."""
+
+    requested: Time
+    writer: int
+    is_on_timeline: bool
+
+
 class World(NamedTuple):
     """What all writers share.
 
@@ -161,7 +180,7 @@ class World(NamedTuple):
         heartbeat_expiries: number of heartbeats of living writers that expired so far.
         lock_expiries: number of leases of living holders that ran out so far.
         renewals: number of heartbeats renewed after they had expired.
-        ghost_live: (requested time, writer) of the operations that run and were never taken for dead with reason.
+        ghost_live: the operations that run and whose heartbeat never expired.
 
     """
 
@@ -180,7 +199,7 @@ class World(NamedTuple):
     heartbeat_expiries: int = 0
     lock_expiries: int = 0
     renewals: int = 0
-    ghost_live: tuple[tuple[Time, int], ...] = ()
+    ghost_live: tuple[LiveOperation, ...] = ()
 
 
 class Writer(NamedTuple):

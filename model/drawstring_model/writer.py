@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from drawstring_model.conflict import conflict_reason, fenced
+from drawstring_model.conflict import conflict_reason, fenced, next_token
 from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy, numbered
 from drawstring_model.reader import apply_changes, file_slices
-from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item
+from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item, without_live
 from drawstring_model.state import (
     IDLE,
     Changes,
@@ -21,6 +21,7 @@ from drawstring_model.state import (
     Group,
     Heartbeat,
     Key,
+    LiveOperation,
     Move,
     Phase,
     PlannedFile,
@@ -40,11 +41,6 @@ def finished(writer: Writer) -> Writer:
     return IDLE if over and not writer.has_lock and not writer.beating else writer
 
 
-def not_live(world: World, time: Time, number: int) -> tuple[tuple[Time, int], ...]:
-    """`World.ghost_live` without the operation of writer `number` at `time`."""
-    return without_item(world.ghost_live, (time, number))
-
-
 class GenerateRequestedTime(Rule):
     """The writer takes the time that identifies its operation.
 
@@ -60,7 +56,7 @@ class GenerateRequestedTime(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """The next tick; clocks that are not monotonic may also be behind, down to the skew of the bounds."""
         del writer
-        if world.started == len(config.bounds.workload):
+        if not may_start(world, number, config):
             return
         skew = 0 if config.clock.is_monotonic else config.bounds.clock_skew
         earliest = world.clock + 1 if config.clock.is_monotonic else max(1, world.clock + 1 - skew)
@@ -108,10 +104,12 @@ class StartHeartbeat(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The heartbeat is alive."""
-        del move, config
+        del config
         others = (beat for beat in world.heartbeats if beat.requested != writer.requested)
         beats = tuple(sorted((*others, Heartbeat(writer.requested, expired=False))))
-        return world._replace(heartbeats=beats), writer._replace(phase=Phase.BEATING, beating=True)
+        live = LiveOperation(writer.requested, _given(move.writer), is_on_timeline=False)
+        world = world._replace(heartbeats=beats, ghost_live=with_item(world.ghost_live, live))
+        return world, writer._replace(phase=Phase.BEATING, beating=True)
 
 
 class RequestInstant(Rule):
@@ -138,18 +136,17 @@ class RequestInstant(Rule):
             return "the heartbeat does not beat yet"
         if config.locking and not writer.has_lock:
             return "the writer does not hold the table lock"
-        if refuses_to_replace(config) and writer.requested in world.requested:
+        if writer.requested in world.requested and not adopts_files(config):
             return _FILE_EXISTS
         return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """The instant is pending."""
-        del config
-        number = _given(move.writer)
-        world = world._replace(
-            requested=with_item(world.requested, writer.requested),
-            ghost_live=with_item(world.ghost_live, (writer.requested, number)),
-        )
+        """The instant is pending. A writer whose heartbeat expired before counts as dead already."""
+        live = LiveOperation(writer.requested, _given(move.writer), is_on_timeline=False)
+        if live in world.ghost_live or config.rollback is RollbackPolicy.EAGER:
+            others = without_live(world, writer.requested, move.writer)
+            world = world._replace(ghost_live=with_item(others, live._replace(is_on_timeline=True)))
+        world = world._replace(requested=with_item(world.requested, writer.requested))
         return world, writer._replace(phase=Phase.REQUESTED)
 
 
@@ -176,6 +173,8 @@ class LookupKeys(Rule):
         known = _known_keys(world, writer_snapshot(world, writer, config))
         new = [key for key, value in changes if value is not None and key not in known]
         for groups in product(range(1, config.bounds.groups + 1), repeat=len(new)):
+            if writer.number == 1 and groups[:1] > (1,):
+                continue  # File groups are alike: call the one that the first operation chooses first 1.
             yield Move(self.step, number, changes=changes, placement=tuple(zip(new, groups, strict=True)))
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
@@ -228,7 +227,7 @@ class StartInflight(Rule):
             mine = {lock.group for lock in world.group_locks if lock.owner == writer.number}
             if any(file.group not in mine for file in writer.plan):
                 return "the writer does not hold the locks of its file groups"
-        if refuses_to_replace(config) and writer.requested in world.inflight:
+        if writer.requested in world.inflight and not adopts_files(config):
             return _FILE_EXISTS
         return None
 
@@ -253,17 +252,18 @@ class WriteFile(Rule):
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """The planned files in their order: nobody sees a pending operation's files, so no other order matters."""
-        del world
         if writer.plan:
-            token = writer.number if config.salt else 0
-            yield Move(self.step, number, group=writer.plan[0].group, token=token)
+            group = writer.plan[0].group
+            yield Move(
+                self.step, number, group=group, token=next_token(world, group, writer.requested, config)
+            )
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused for files that are not planned, and where the file exists."""
         if move.group not in {file.group for file in writer.plan}:
             return f"file group {move.group} is not one that is left to write"
         name = (move.group, writer.requested, move.token)
-        if config.put_if_absent and any((file.group, file.requested, file.token) == name for file in world.files):
+        if any(file[:3] == name for file in world.files) and not config.replaces_files():
             return _FILE_EXISTS
         return None
 
@@ -382,7 +382,7 @@ class CompleteInstant(Rule):
             commits=with_item(world.commits, commit),
             clock=ticked(world, time),
             group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
-            ghost_live=not_live(world, writer.requested, _given(move.writer)),
+            ghost_live=without_live(world, writer.requested, move.writer),
         )
         over = IDLE._replace(
             phase=Phase.COMPLETED,
@@ -421,9 +421,14 @@ class StopHeartbeat(Rule):
         return world._replace(heartbeats=beats), IDLE
 
 
-def refuses_to_replace(config: Config) -> bool:
-    """Whether a put of a timeline file that exists is refused, and the refusal is taken for what it is."""
-    return config.put_if_absent and config.planted is not PlantedBug.ADOPT_COLLIDING_TIME
+def may_start(world: World, number: int, config: Config) -> bool:
+    """Whether the explorer lets writer `number` start an operation: writers are alike, so writer 0 starts the first."""
+    return world.started < len(config.bounds.workload) and (world.started > 0 or number == 0)
+
+
+def adopts_files(config: Config) -> bool:
+    """Whether a writer goes on where its timeline file exists: replaced unseen, or taken for its own by mistake."""
+    return config.planted is PlantedBug.ADOPT_COLLIDING_TIME or config.replaces_files()
 
 
 def writer_snapshot(world: World, writer: Writer, config: Config) -> tuple[tuple[Time, Time], ...]:

@@ -80,12 +80,15 @@ class Snapshot:
         timeline: as loaded; its completed instants are the snapshot.
         as_of: requested time that the slices were chosen for; None where the table has no completed write.
         slices: sorted by file group.
+        archived_before: what was requested before it is archived, and so completed; None where nothing that matters
+            here is.
 
     """
 
     timeline: Timeline
     as_of: str | None
     slices: tuple[FileSlice, ...]
+    archived_before: str | None = None
 
     def base_files(self) -> tuple[BaseFile, ...]:
         """The base files of the slices, in their order."""

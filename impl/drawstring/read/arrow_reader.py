@@ -1,53 +1,29 @@
-"""The rows of a snapshot as Arrow columns. Source: Java ``HoodieFileGroupReader`` for slices without log files.
+"""The rows of a snapshot as Arrow columns.
 
-Whose duty: read each base file under the table's schema, whatever schema it was written with, project and filter.
-Bytes are fetched through the storage port first; Arrow decodes buffers, and never calls a port.
+Whose duty: plan what is read of each file slice, run it as tasks, project and filter. What a task does is
+`drawstring.read.merge_reader`'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from drawstring.context import TableContext
-from drawstring.data.base_file_reader import open_base_file
-from drawstring.data.conform import widen
-from drawstring.errors import InputError, NotFoundError
-from drawstring.files import BaseFile, Snapshot
-from drawstring.ports import TaskContext
+from drawstring.errors import InputError
+from drawstring.files import FileSlice, Snapshot
+from drawstring.log_files.scan import Visible
+from drawstring.read.base_query import file_query
+from drawstring.read.merge_reader import MergeRules, RecordKeys, SliceQuery, needed_for_merging, read_slice
 from drawstring.read.partition_values import fields_from_file, partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition, uses_column
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
-from drawstring.read.schema_history import InternalField, by_current_names, file_names, file_version
+from drawstring.table_config import TableConfig
 from drawstring_spec.meta_fields import META_FIELDS
-
-_REPEATING: Final = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
-"""Columns of few values: decoded as dictionaries, which is cheaper, and turned into text at the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileQuery:
-    """What is wanted of one base file.
-
-    Attributes:
-        file: the base file.
-        columns: names and types that are wanted, in order.
-        constants: values of columns that are the same for all rows and not read from the file.
-        current: the table's columns by id, where its schema evolves by ids.
-        written: the same for the schema of the file; None if it is read by name.
-
-    """
-
-    file: BaseFile
-    columns: pa.Schema
-    constants: dict[str, pa.Scalar]
-    current: InternalField | None = None
-    written: InternalField | None = None
 
 
 def read_snapshot(
@@ -58,7 +34,7 @@ def read_snapshot(
     filter: Any = None,  # noqa: A002 -- the public face's name for it
     meta_columns: bool = True,
 ) -> pa.Table:
-    """Read the rows of a snapshot's base files.
+    """Read the rows of a snapshot.
 
     Args:
         context: of the table.
@@ -74,8 +50,8 @@ def read_snapshot(
     Raises:
         InputError: a column or the filter does not fit the table.
         SchemaError: the table has no columns yet.
-        CorruptFileError: a base file cannot be read, or does not fit the table's schema.
-        NotFoundError: a base file is gone; the snapshot is older than what the cleaner keeps.
+        CorruptFileError: a file cannot be read, or does not fit the table's schema.
+        NotFoundError: a file is gone; the snapshot is older than what the cleaner keeps.
 
     """
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
@@ -85,10 +61,10 @@ def read_snapshot(
     # Where nothing is wanted, rows still count: some column carries their number.
     needed = with_filter_columns(wanted, available, expression) or pa.schema([available.field(0)])
     queries = _pruned(
-        [file_query(context, schema, needed, file) for file in snapshot.base_files()],
+        [slice_query(context, schema, snapshot, needed, file_slice) for file_slice in snapshot.slices],
         partition_condition(filter, expression, context.config.partition_fields, available),
     )
-    tables = context.ports.tasks.run(read_base_file, queries, label="read base files")
+    tables = context.ports.tasks.run(read_slice, queries, label="read file slices")
     table = pa.concat_tables(tables) if tables else needed.empty_table()
     if expression is not None:
         table = table.filter(expression)
@@ -145,52 +121,61 @@ def with_filter_columns(wanted: pa.Schema, available: pa.Schema, expression: Any
     return pa.schema([*wanted, *extra])
 
 
-def _pruned(queries: Sequence[FileQuery], condition: Any) -> list[FileQuery]:
+def _pruned(queries: Sequence[SliceQuery], condition: Any) -> list[SliceQuery]:
     return [query for query in queries if condition is None or may_hold_rows(condition, query.constants)]
 
 
-def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
-    """Return what `read_base_file` needs to read one file's part of a query. Raises `CorruptFileError`."""
-    values = partition_values(context.config, schema.columns, file.group.partition_path)
-    constants = {name: value for name, value in values.items() if name in needed.names}
-    written = file_version(schema.history, file.requested_time) if schema.current else None
-    return FileQuery(file, needed, constants, schema.current if written else None, written)
+def slice_query(
+    context: TableContext, schema: TableSchema, snapshot: Snapshot, columns: pa.Schema, file_slice: FileSlice
+) -> SliceQuery:
+    """Return what `read_slice` needs to read one slice's part of a query.
 
-
-def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
-    """Read what is wanted of one base file; a task of `drawstring.ports.Tasks`.
+    Args:
+        context: of the table.
+        schema: of the table at the snapshot's time.
+        snapshot: that the slice is of.
+        columns: that are wanted, in order.
+        file_slice: the slice.
 
     Raises:
-        CorruptFileError: the file is no Parquet file, or does not fit the table's schema.
-        NotFoundError: there is no such file.
+        CorruptFileError: the slice's path says nothing that its partition columns can have.
 
     """
-    from_file = [field for field in query.columns if field.name not in query.constants]
-    names = [field.name for field in from_file]
-    if query.current is not None and query.written is not None:
-        names = list(file_names(query.current, query.written, names).values())
-    try:
-        file = open_base_file(task.storage, query.file.path, query.file.size)
-        table = file.read(names, dictionary_columns=_REPEATING)
-    except NotFoundError as error:
-        raise NotFoundError(
-            f"The base file {query.file.path!r} is gone since the snapshot was taken.",
-            way_out="Read again; where it was as of a time, ask for a later one: the cleaner keeps a limited history.",
-        ) from error
-    if query.current is not None and query.written is not None:
-        table = by_current_names(table, query.current, query.written)
-    # A table without columns forgets how many rows it has: those of the file are counted, not the table's.
-    rows = _widen(table, from_file, file.num_rows, query.file.path)
-    arrays = [
-        pa.repeat(query.constants[field.name], file.num_rows)
-        if field.name in query.constants
-        else rows.column(field.name)
-        for field in query.columns
-    ]
-    return pa.table(arrays, schema=query.columns)
+    rules = merge_rules(context.config)
+    merged = columns
+    if file_slice.log_files:
+        merged = needed_for_merging(query_schema(context, schema), columns, rules)
+    values = partition_values(context.config, schema.columns, file_slice.group.partition_path)
+    base = None
+    if file_slice.base_file is not None:
+        base = file_query(context, schema, merged, file_slice.base_file)
+    return SliceQuery(
+        columns=columns,
+        base=base,
+        logs=file_slice.log_files,
+        merged_columns=merged,
+        visible=visible_at(snapshot),
+        rules=rules,
+        constants={name: value for name, value in values.items() if name in merged.names},
+        current=schema.current,
+        history=schema.history,
+    )
 
 
-def _widen(table: pa.Table, fields: Sequence[pa.Field], num_rows: int, path: str) -> pa.Table:
-    if table.num_columns == 0:
-        return pa.table([pa.nulls(num_rows, f.type) for f in fields], schema=pa.schema(fields))
-    return widen(table, pa.schema(fields), path=path)
+def visible_at(snapshot: Snapshot) -> Visible:
+    """Return which blocks of log files a snapshot sees."""
+    completed = frozenset(i.requested_time for i in snapshot.timeline.completed_writes)
+    return Visible(completed, snapshot.archived_before, snapshot.as_of or "")
+
+
+def merge_rules(config: TableConfig) -> MergeRules:
+    """Return how rows of one key are merged, as the table's properties say."""
+    return MergeRules(
+        mode=config.merge_mode,
+        strategy_id=config.properties.get("hoodie.record.merge.strategy.id", ""),
+        ordering_field=config.ordering_field,
+        keys=RecordKeys(config.record_key_fields, config.key_generator),
+        has_record_key=config.populate_meta_fields,
+        delete_field=config.properties.get("hoodie.payload.delete.field"),
+        delete_marker=config.properties.get("hoodie.payload.delete.marker"),
+    )

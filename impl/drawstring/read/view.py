@@ -1,27 +1,26 @@
 """The file-system view: which file slices a snapshot has.
 
-Source: Java ``AbstractTableFileSystemView``, ``BaseHoodieTableFileIndex``, ``HoodieFileGroup``.
+Source: Java ``AbstractTableFileSystemView``, ``BaseHoodieTableFileIndex``.
 
-Whose duty: from the timeline and a listing of the partitions, and from nothing else, choose at most one
-slice per file group. What is visible goes by requested time: a commit that was requested before the snapshot
-time is seen at it even if it completed later. Only copy-on-write slices are built; a table that needs log
-files is refused.
+Whose duty: gather what the timeline and a listing of the partitions say, and nothing else; which slice of a file
+group that makes is `drawstring.read.file_groups`'. What is visible goes by requested time: a commit that was
+requested before the snapshot time is seen at it even if it completed later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from drawstring.context import TableContext
 from drawstring.errors import CorruptFileError, FormatError, NotFoundError, UnsupportedTableError
-from drawstring.files import BaseFile, FileGroupId, FileSlice, Snapshot
+from drawstring.files import BaseFile, FileGroupId, LogFile, Snapshot
 from drawstring.ports import FileStatus, Storage
 from drawstring.protocol.commit_metadata import stats_of
+from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.time_travel import check_as_of, parse_as_of
-from drawstring.table_config import TableType
 from drawstring.timeline.load import load_timeline, read_payload, timeline_folder
 from drawstring.timeline.timeline import Timeline
-from drawstring_spec.instants import Action
+from drawstring_spec.instants import Action, Instant, State
 from drawstring_spec.layout import HOODIE_FOLDER, PARTITION_METADATA_NAMES
 from drawstring_spec.names import LogFileName, parse_data_file_name
 
@@ -50,11 +49,10 @@ def load_snapshot(
 
     Raises:
         TimeTravelError: `as_of` is malformed, or the table has no stable answer at it.
-        UnsupportedTableError: the table has log files and the query is not read-optimized, or base files
-            that are not Parquet.
+        UnsupportedTableError: the table has base files that are not Parquet.
 
     """
-    check_readable(context, read_optimized=read_optimized)
+    check_readable(context)
     requested = None if as_of is None else parse_as_of(as_of)
     if timeline is not None:
         return _snapshot(context, timeline, requested, read_optimized=read_optimized)
@@ -72,7 +70,7 @@ def load_snapshot(
     )
 
 
-def check_readable(context: TableContext, *, read_optimized: bool) -> None:
+def check_readable(context: TableContext) -> None:
     """Refuse a table whose rows cannot be read rightly. Raises `UnsupportedTableError`."""
     config = context.config
     if config.base_file_format != "PARQUET":
@@ -81,77 +79,93 @@ def check_readable(context: TableContext, *, read_optimized: bool) -> None:
             rule="PR-014",
             way_out="Read it with Java Hudi.",
         )
-    if config.table_type is TableType.MERGE_ON_READ and not read_optimized:
-        raise UnsupportedTableError(
-            f"The table {config.name!r} is MERGE_ON_READ: drawstring does not merge log files yet.",
-            rule="LF-007",
-            way_out="Pass read_optimized=True to read its base files only, which may lag behind.",
-        )
 
 
 def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, read_optimized: bool) -> Snapshot:
     if as_of is not None:
         check_as_of(context, timeline, as_of)
-    last = timeline.last_write()
-    query_time = as_of if as_of is not None else (last.requested_time if last else None)
+    query_time = as_of if as_of is not None else _latest(timeline)
     if query_time is None:
         return Snapshot(timeline, None, ())
-    replaced = replaced_file_groups(context, timeline, query_time)
-    committed = _Committed(context, timeline)
-    chosen: dict[FileGroupId, BaseFile] = {}
-    for base_file in _base_files(context.ports.storage, refuse_logs=not read_optimized):
-        if base_file.requested_time > query_time or not committed.holds(base_file.requested_time):
-            continue
-        best = chosen.get(base_file.group)
-        if best is not None and best.requested_time == base_file.requested_time:
-            chosen[base_file.group] = committed.choose(best, base_file)
-        elif best is None or best.requested_time < base_file.requested_time:
-            chosen[base_file.group] = base_file
-    slices = tuple(
-        FileSlice(group, chosen[group].requested_time, chosen[group])
-        for group in sorted(chosen)
-        if group not in replaced
+    base_files, log_files = _data_files(context.ports.storage)
+    archived_before = _archived_before(context, timeline, [*base_files, *log_files])
+    facts = Facts(
+        completed=frozenset(i.requested_time for i in timeline.completed_writes),
+        archived_before=archived_before,
+        completion_times={i.requested_time: i.completion_time or "" for i in timeline.completed_writes},
+        pending_compactions={} if read_optimized else pending_compactions(context, timeline),
+        query_time=query_time,
     )
-    return Snapshot(timeline, query_time, slices)
+    base_files = _of_commits(context, timeline, base_files)
+    chosen = choose_slices(base_files, () if read_optimized else log_files, facts)
+    replaced = replaced_file_groups(context, timeline, query_time)
+    slices = tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
+    return Snapshot(timeline, query_time, slices, archived_before)
 
 
-class _Committed:
-    """Knows which requested times are those of completed writes.
+def _latest(timeline: Timeline) -> str | None:
+    """The greatest requested time of a completed write, or of a compaction that is still to be made (errata R1)."""
+    compactions = (*timeline.pending(Action.COMPACTION), *timeline.pending(Action.LOG_COMPACTION))
+    times = [i.requested_time for i in (*timeline.completed_writes, *compactions)]
+    return max(times) if timeline.completed_writes else None
+
+
+def pending_compactions(context: TableContext, timeline: Timeline) -> dict[FileGroupId, str]:
+    """Return the file groups that pending compactions are going to rewrite, with the compaction's requested time.
+
+    Raises:
+        NotFoundError: a compaction was completed since the timeline was loaded.
+        CorruptFileError: a plan cannot be read.
+
+    """
+    planned: dict[FileGroupId, str] = {}
+    for instant in timeline.pending(Action.COMPACTION):
+        requested = Instant(instant.requested_time, instant.action, State.REQUESTED)
+        plan = read_payload(context.ports.storage, context.config, requested) or {}
+        for operation in plan.get("operations") or ():
+            group = FileGroupId(operation.get("partitionPath") or "", operation["fileId"])
+            planned[group] = instant.requested_time
+    return planned
+
+
+def _archived_before(context: TableContext, timeline: Timeline, files: Sequence[BaseFile | LogFile]) -> str | None:
+    """The time before which everything is archived, if a file is that old; None where nothing is archived.
 
     What is older than the active timeline counts as archived, and only what was complete is archived. But a table
     that has archived nothing has no such times: there, a file from before the first instant is what a writer wrote
     after it had been rolled back, not knowing it.
     """
+    start = timeline.start
+    if start is None or all(f.requested_time >= start for f in files):
+        return None
+    folder = f"{timeline_folder(context.config)}/{context.config.history_path}"
+    return start if context.ports.storage.list(folder) else None
 
-    def __init__(self, context: TableContext, timeline: Timeline) -> None:
-        self._context = context
-        self._timeline = timeline
-        self._has_history: bool | None = None
 
-    def holds(self, requested_time: str) -> bool:
-        """Whether a write of that time is complete."""
-        if not self._timeline.is_completed(requested_time):
-            return False
-        if self._timeline.completion_time(requested_time) is not None:
-            return True
-        if self._has_history is None:
-            config = self._context.config
-            folder = f"{timeline_folder(config)}/{config.history_path}"
-            self._has_history = bool(self._context.ports.storage.list(folder))
-        return self._has_history
+def _of_commits(context: TableContext, timeline: Timeline, files: Sequence[BaseFile]) -> list[BaseFile]:
+    """Of several files of one group and time keep the one that the commit names: others are of a task that ran twice.
 
-    def choose(self, one: BaseFile, other: BaseFile) -> BaseFile:
-        """Of two files of one slice, the one that its commit names: the other is of a task that ran twice.
+    Where the commit is archived, or names none or more of them, the choice is arbitrary, but always the same.
+    """
+    by_slice: dict[tuple[FileGroupId, str], list[BaseFile]] = {}
+    for file in files:
+        by_slice.setdefault((file.group, file.requested_time), []).append(file)
+    kept = []
+    for (_, requested_time), versions in by_slice.items():
+        named: set[str] = set()
+        if len(versions) > 1:
+            named = _committed_paths(context, timeline, requested_time)
+        kept.append(max(versions, key=lambda file: (file.path in named, file.path)))
+    return kept
 
-        Where the commit is archived, or names neither or both, the choice is arbitrary, but always the same.
-        """
-        later, earlier = (one, other) if one.path > other.path else (other, one)
-        paths: set[str] = set()
-        for instant in self._timeline.completed_writes:
-            if instant.requested_time == one.requested_time:
-                record = read_payload(self._context.ports.storage, self._context.config, instant) or {}
-                paths |= {str(stat.get("path")) for _, stat in stats_of(record)}
-        return earlier if earlier.path in paths and later.path not in paths else later
+
+def _committed_paths(context: TableContext, timeline: Timeline, requested_time: str) -> set[str]:
+    paths: set[str] = set()
+    for instant in timeline.completed_writes:
+        if instant.requested_time == requested_time:
+            record = read_payload(context.ports.storage, context.config, instant) or {}
+            paths |= {str(stat.get("path")) for _, stat in stats_of(record)}
+    return paths
 
 
 def replaced_file_groups(context: TableContext, timeline: Timeline, as_of: str) -> frozenset[FileGroupId]:
@@ -186,32 +200,24 @@ def list_partitions(storage: Storage) -> list[str]:
     return sorted(_partitions(storage))
 
 
-def _base_files(storage: Storage, *, refuse_logs: bool) -> Iterator[BaseFile]:
+def _data_files(storage: Storage) -> tuple[list[BaseFile], list[LogFile]]:
+    """All base files and log files that are listed; files of change data lie beside a slice and are none of it."""
+    base_files: list[BaseFile] = []
+    log_files: list[LogFile] = []
     partitions = _partitions(storage)
     for partition_path in sorted(partitions):
         for status in partitions[partition_path]:
-            base_file = _base_file(partition_path, status, refuse_logs=refuse_logs)
-            if base_file is not None:
-                yield base_file
-
-
-def _base_file(partition_path: str, status: FileStatus, *, refuse_logs: bool) -> BaseFile | None:
-    try:
-        name = parse_data_file_name(status.path.rpartition("/")[2])
-    except FormatError:
-        return None  # Not a data file, and nobody takes it for one.
-    if isinstance(name, LogFileName):
-        # A file of change data lies beside the slice; it has none of its rows.
-        if refuse_logs and not name.cdc:
-            raise UnsupportedTableError(
-                f"The table has the log file {status.path!r}: drawstring does not merge log files yet.",
-                rule="LF-007",
-                way_out="Pass read_optimized=True to read its base files only, which may lag behind.",
-            )
-        return None
-    if name.extension != "parquet":
-        return None
-    return BaseFile(status.path, FileGroupId(partition_path, name.file_id), name.requested_time, status.size)
+            try:
+                name = parse_data_file_name(status.path.rpartition("/")[2])
+            except FormatError:
+                continue  # Not a data file, and nobody takes it for one.
+            group = FileGroupId(partition_path, name.file_id)
+            if isinstance(name, LogFileName):
+                if not name.cdc:
+                    log_files.append(LogFile(status.path, group, name.requested_time, status.size))
+            elif name.extension == "parquet":
+                base_files.append(BaseFile(status.path, group, name.requested_time, status.size))
+    return base_files, log_files
 
 
 def _partitions(storage: Storage) -> dict[str, list[FileStatus]]:

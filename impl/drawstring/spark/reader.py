@@ -23,17 +23,17 @@ from pyspark.sql.types import StructType
 from drawstring.context import TableContext
 from drawstring.data.base_file_reader import open_base_file
 from drawstring.data.schema import avro_to_arrow, parse_avro, without_meta_fields
-from drawstring.files import BaseFile, Snapshot
+from drawstring.files import BaseFile, FileSlice, Snapshot
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.arrow_reader import (
-    FileQuery,
-    file_query,
     filter_expression,
     query_schema,
-    read_base_file,
+    slice_query,
     wanted_columns,
     with_filter_columns,
 )
+from drawstring.read.base_query import file_query
+from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema, resolve_schema
 from drawstring.read.view import load_snapshot
@@ -116,7 +116,7 @@ def snapshot_frame(
         for names, files, values in _by_constants(context, schema, needed, native)
     ]
     if odd:
-        queries = tuple(file_query(context, schema, needed, file) for file in odd)
+        queries = tuple(slice_query(context, schema, snapshot, needed, one) for one in odd)
         frames.append(_arrow_frame(spark, context.ports.storage, queries, structure))
     if not frames:
         return spark.createDataFrame([], structure)
@@ -125,21 +125,26 @@ def snapshot_frame(
 
 def _sorted_out(
     context: TableContext, spark: SparkSession, snapshot: Snapshot, schema: TableSchema, needed: pa.Schema
-) -> tuple[list[BaseFile], list[BaseFile]]:
-    """Return the files that Spark scans, and those that Arrow has to read."""
-    files = snapshot.base_files()
-    if not files:
+) -> tuple[list[BaseFile], list[FileSlice]]:
+    """Return the base files that Spark scans, and the slices that Arrow has to read."""
+    if not snapshot.slices:
         return [], []
     if not _opens(spark, context.ports.storage.uri):
         logger.info("Spark cannot open %s itself; the files are read by Arrow tasks", context.ports.storage.uri)
-        return [], list(files)
+        return [], list(snapshot.slices)
     written = _WrittenColumns(context, snapshot.timeline)
     native: list[BaseFile] = []
-    odd: list[BaseFile] = []
-    for file in files:
+    odd: list[FileSlice] = []
+    for one in snapshot.slices:
+        file = one.base_file
+        if file is None or one.log_files:
+            odd.append(one)
+            continue
         by_id = schema.current is not None and file_query(context, schema, needed, file).written is not None
-        fits = not by_id and _fits(written.of(file), needed)
-        (native if fits else odd).append(file)
+        if not by_id and _fits(written.of(file), needed):
+            native.append(file)
+        else:
+            odd.append(one)
     return native, odd
 
 
@@ -218,14 +223,14 @@ def _constant_columns(structure: StructType, names: Sequence[str]) -> StructType
 
 @dataclass(frozen=True, slots=True)
 class _ArrowRead:
-    """Files that Arrow tasks read."""
+    """Slices that Arrow tasks read."""
 
     storage: Storage
-    queries: tuple[FileQuery, ...]
+    queries: tuple[SliceQuery, ...]
 
 
 def _arrow_frame(
-    spark: SparkSession, storage: Storage, queries: tuple[FileQuery, ...], structure: StructType
+    spark: SparkSession, storage: Storage, queries: tuple[SliceQuery, ...], structure: StructType
 ) -> DataFrame:
     numbers = spark.range(0, len(queries), 1, len(queries))
     return numbers.mapInArrow(arrow_task(_read_files, _ArrowRead(storage, queries)), structure)
@@ -234,7 +239,7 @@ def _arrow_frame(
 def _read_files(job: _ArrowRead, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            table = read_base_file(TaskContext(job.storage, number, 0), job.queries[number])
+            table = read_slice(TaskContext(job.storage, number, 0), job.queries[number])
             yield from _as_spark_takes_it(table).to_batches()
 
 

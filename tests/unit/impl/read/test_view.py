@@ -159,13 +159,21 @@ def test_a_file_that_is_no_base_file_is_passed_over(table, name):
     assert slices(table) == {("a", "f-0"): at(1)}
 
 
-def test_a_log_file_is_refused_by_name(table):
+def test_a_log_file_of_a_completed_write_belongs_to_its_slice(table):
     table.base_file("a", "f-0", 1)
-    table.storage.put(f"a/.f-0_{at(1)}.log.1_0-0-0", b"")
+    table.storage.put(f"a/.f-0_{at(3)}.log.1_0-0-0", b"")
     table.commit(1, 2)
-    with pytest.raises(UnsupportedTableError, match=r"a/\.f-0_.*log") as caught:
-        load_snapshot(table.context())
-    assert "read_optimized" in str(caught.value.way_out)
+    table.commit(3, 4)
+    (found,) = load_snapshot(table.context()).slices
+    assert [log.path for log in found.log_files] == [f"a/.f-0_{at(3)}.log.1_0-0-0"]
+
+
+def test_a_log_file_of_a_pending_write_is_not_seen(table):
+    table.base_file("a", "f-0", 1)
+    table.storage.put(f"a/.f-0_{at(3)}.log.1_0-0-0", b"")
+    table.commit(1, 2)
+    (found,) = load_snapshot(table.context()).slices
+    assert found.log_files == ()
 
 
 def test_a_read_optimized_query_leaves_log_files_out(table):
@@ -180,12 +188,6 @@ def test_a_file_of_change_data_is_no_log_file_of_the_slice(table):
     table.storage.put(f"a/.f-0_{at(1)}.log.1_0-0-0.cdc", b"")
     table.commit(1, 2)
     assert slices(table) == {("a", "f-0"): at(1)}
-
-
-def test_a_merge_on_read_table_is_refused_for_a_snapshot():
-    table = HandMadeTable(properties={"hoodie.table.type": "MERGE_ON_READ"})
-    with pytest.raises(UnsupportedTableError, match="MERGE_ON_READ"):
-        load_snapshot(table.context())
 
 
 def test_base_files_of_another_format_are_refused():

@@ -1,0 +1,198 @@
+"""Merging records field by field: partial updates, and mergers of the caller's own.
+
+Source: Java ``PartialMergerWithKeepValues``, ``SparkRecordMergingUtils``, ``CustomPayloadRecordMerger``. Entries are
+folded in their order, one block at a time: of two records the one with the greater ordering value (the later one among
+equals) gives the fields that it carries, the other one the rest. Unlike whole records, this cannot be done in one
+step, since what a field was merged from is forgotten on the way, and the result depends on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawstring.data.key_texts import single_chunk
+from drawstring.data.log_merge import LogBatch, Mask, Rows
+
+Merger = Callable[[pa.Table, pa.Table], pa.Table]
+"""Merges aligned rows of two tables, older and newer by ordering value, into rows of the same columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is known of each key so far.
+
+    Attributes:
+        keys: each once.
+        rows: the query's columns; anything where a key is deleted.
+        present: for each column, which rows carry it.
+        rank: ordering values as numbers.
+        deleted: which keys are deleted.
+        absolute: which of them whatever comes before.
+
+    """
+
+    keys: pa.Array
+    rows: pa.Table
+    present: dict[str, Mask]
+    rank: Rows
+    deleted: Mask
+    absolute: Mask
+
+
+def fold(
+    base: pa.Table,
+    base_keys: pa.Array,
+    base_ordering: pa.Array | None,
+    batches: Sequence[LogBatch],
+    *,
+    merger: Merger | None = None,
+) -> pa.Table:
+    """Merge log entries among themselves, then with the rows of a base file, field by field.
+
+    Args:
+        base: rows of the file, in the query's columns.
+        base_keys: their record keys.
+        base_ordering: their comparable ordering values; None by commit time.
+        batches: oldest first, not empty.
+        merger: merges two whole records; None to merge field by field.
+
+    """
+    ranks = _ranks(base.num_rows, base_ordering, batches)
+    schema = base.schema
+    state: _State | None = None
+    for batch, rank in zip(batches, ranks[1:], strict=True):
+        for part in _once_each(_state_of(batch, rank, schema)):
+            state = part if state is None else _combine(state, part, merger)
+    if state is None:
+        return base
+    whole = np.ones(base.num_rows, np.bool_)
+    none = np.zeros(base.num_rows, np.bool_)
+    old = _State(base_keys, base, dict.fromkeys(schema.names, whole), ranks[0], none, none)
+    merged = _combine(old, state, merger)
+    return merged.rows.filter(pa.array(~merged.deleted))
+
+
+def _ranks(num_base_rows: int, base_ordering: pa.Array | None, batches: Sequence[LogBatch]) -> list[Rows]:
+    """Ordering values of the base rows and of each batch as numbers of one scale; zeros by commit time."""
+    counts = [num_base_rows, *(len(b.keys) for b in batches)]
+    known = [p for p in (base_ordering, *(b.ordering for b in batches)) if p is not None]
+    if len(known) < len(counts):
+        return [np.zeros(n, np.int64) for n in counts]
+    rank = pc.rank(pa.chunked_array(known), tiebreaker="dense").to_numpy().astype(np.int64)
+    return [rank[start:end] for start, end in itertools.pairwise(np.cumsum([0, *counts]))]
+
+
+def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
+    """A batch as a state of its own; deleted entries get rows of nulls."""
+    carried = set(schema.names) if batch.present is None else batch.present
+    rows = schema.empty_table() if batch.rows is None else batch.rows
+    position = np.where(batch.deleted, -1, np.cumsum(~batch.deleted) - 1)
+    taken = rows.take(pa.array(position, mask=batch.deleted))
+    present = {name: ~batch.deleted & (name in carried) for name in schema.names}
+    return _State(batch.keys.cast(pa.string()), taken, present, rank, batch.deleted, batch.absolute)
+
+
+def _once_each(state: _State) -> list[_State]:
+    """Split a block that has a key more than once into parts that have it once, in order."""
+    codes = pc.dictionary_encode(state.keys).indices.to_numpy()
+    if not len(codes) or len(np.unique(codes)) == len(codes):
+        return [state]
+    order = np.lexsort((np.arange(len(codes)), codes))
+    starts = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
+    occurrence = np.empty(len(codes), np.int64)
+    occurrence[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
+    return [_take(state, np.flatnonzero(occurrence == n)) for n in range(int(occurrence.max()) + 1)]
+
+
+def _take(state: _State, rows: Rows) -> _State:
+    taken = pa.array(rows)
+    return _State(
+        state.keys.take(taken),
+        state.rows.take(taken),
+        {name: mask[rows] for name, mask in state.present.items()},
+        state.rank[rows],
+        state.deleted[rows],
+        state.absolute[rows],
+    )
+
+
+def _combine(old: _State, new: _State, merger: Merger | None) -> _State:
+    """One round: old keys in their places, changed by the new ones; keys that are new come behind."""
+    found = single_chunk(pc.index_in(old.keys, value_set=new.keys))
+    in_old: Rows = np.flatnonzero(np.asarray(found.is_valid())).astype(np.int64)
+    in_new: Rows = np.asarray(found.drop_null()).astype(np.int64)
+    fresh: Mask = np.ones(len(new.keys), np.bool_)
+    fresh[in_new] = False
+    pairs = _pairwise(_take(old, in_old), _take(new, in_new), merger)
+    order: Rows = np.arange(len(old.keys), dtype=np.int64)
+    order[in_old] = len(old.keys) + np.arange(len(in_old))
+    return _take(_concat([old, pairs, _take(new, np.flatnonzero(fresh))]), _with_tail(order, len(pairs.keys), fresh))
+
+
+def _with_tail(order: Rows, num_pairs: int, fresh: Mask) -> Rows:
+    start = len(order) + num_pairs
+    return np.append(order, np.arange(start, start + int(fresh.sum())))
+
+
+def _concat(states: Sequence[_State]) -> _State:
+    return _State(
+        single_chunk(pa.chunked_array([s.keys for s in states], pa.string())),
+        pa.concat_tables([s.rows for s in states]),
+        {name: np.concatenate([s.present[name] for s in states]) for name in states[0].present},
+        np.concatenate([s.rank for s in states]),
+        np.concatenate([s.deleted for s in states]),
+        np.concatenate([s.absolute for s in states]),
+    )
+
+
+def _pairwise(old: _State, new: _State, merger: Merger | None) -> _State:
+    """Merge aligned entries of the same keys."""
+    new_wins = (new.rank >= old.rank) | (new.deleted & new.absolute)
+    both = ~old.deleted & ~new.deleted
+    high_is_new = new_wins | (old.deleted & ~new.deleted & (new.rank >= old.rank))
+    columns, present = {}, {}
+    for name in old.rows.column_names:
+        # Where both are records, a field that the winner does not carry comes from the other one.
+        from_new = np.where(
+            both, np.where(high_is_new, new.present[name], ~old.present[name] & new.present[name]), high_is_new
+        )
+        mask = pa.array(from_new)
+        columns[name] = pc.if_else(mask, single_chunk(new.rows.column(name)), single_chunk(old.rows.column(name)))
+        present[name] = np.where(
+            both, old.present[name] | new.present[name], np.where(high_is_new, new.present[name], old.present[name])
+        )
+    merged = _State(
+        old.keys,
+        pa.Table.from_arrays(list(columns.values()), schema=old.rows.schema),
+        present,
+        np.where(new_wins, new.rank, old.rank),
+        np.where(high_is_new, new.deleted, old.deleted),
+        np.where(high_is_new, new.absolute, old.absolute),
+    )
+    return merged if merger is None else _by_merger(merged, old, new, both, high_is_new, merger)
+
+
+def _by_merger(merged: _State, old: _State, new: _State, both: Mask, high_is_new: Mask, merger: Merger) -> _State:
+    """Replace the rows where two records met by what the caller's merger makes of them."""
+    where = np.flatnonzero(both)
+    if not len(where):
+        return merged
+    taken = pa.array(where)
+    newer = _choose(pa.array(high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
+    older = _choose(pa.array(~high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
+    result = merger(older, newer)
+    order: Rows = np.arange(len(merged.keys), dtype=np.int64)
+    order[where] = len(order) + np.arange(len(where))
+    rows = pa.concat_tables([merged.rows, result.select(merged.rows.column_names).cast(merged.rows.schema)])
+    return replace(merged, rows=rows.take(pa.array(order)))
+
+
+def _choose(mask: pa.Array, yes: pa.Table, no: pa.Table) -> pa.Table:
+    arrays = [pc.if_else(mask, single_chunk(yes.column(n)), single_chunk(no.column(n))) for n in yes.column_names]
+    return pa.Table.from_arrays(arrays, schema=yes.schema)

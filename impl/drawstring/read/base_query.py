@@ -1,0 +1,93 @@
+"""One base file's part of a query. Source: Java ``HoodieFileGroupReader`` for slices without log files.
+
+Whose duty: read a base file under the table's schema, whatever schema it was written with. Bytes are fetched through
+the storage port first; Arrow decodes buffers, and never calls a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from drawstring.context import TableContext
+from drawstring.data.base_file_reader import open_base_file
+from drawstring.data.conform import widen
+from drawstring.errors import NotFoundError
+from drawstring.files import BaseFile
+from drawstring.ports import TaskContext
+from drawstring.read.partition_values import partition_values
+from drawstring.read.schema import TableSchema
+from drawstring.read.schema_history import InternalField, by_current_names, file_names, file_version
+
+_REPEATING: Final = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
+"""Columns of few values: decoded as dictionaries, which is cheaper, and turned into text at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileQuery:
+    """What is wanted of one base file.
+
+    Attributes:
+        file: the base file.
+        columns: names and types that are wanted, in order.
+        constants: values of columns that are the same for all rows and not read from the file.
+        current: the table's columns by id, where its schema evolves by ids.
+        written: the same for the schema of the file; None if it is read by name.
+
+    """
+
+    file: BaseFile
+    columns: pa.Schema
+    constants: dict[str, pa.Scalar]
+    current: InternalField | None = None
+    written: InternalField | None = None
+
+
+def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
+    """Return what `read_base_file` needs to read one file's part of a query. Raises `CorruptFileError`."""
+    values = partition_values(context.config, schema.columns, file.group.partition_path)
+    constants = {name: value for name, value in values.items() if name in needed.names}
+    written = file_version(schema.history, file.requested_time) if schema.current else None
+    return FileQuery(file, needed, constants, schema.current if written else None, written)
+
+
+def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
+    """Read what is wanted of one base file; a task of `drawstring.ports.Tasks`.
+
+    Raises:
+        CorruptFileError: the file is no Parquet file, or does not fit the table's schema.
+        NotFoundError: there is no such file.
+
+    """
+    from_file = [field for field in query.columns if field.name not in query.constants]
+    names = [field.name for field in from_file]
+    if query.current is not None and query.written is not None:
+        names = list(file_names(query.current, query.written, names).values())
+    try:
+        file = open_base_file(task.storage, query.file.path, query.file.size)
+        table = file.read(names, dictionary_columns=_REPEATING)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"The base file {query.file.path!r} is gone since the snapshot was taken.",
+            way_out="Read again; where it was as of a time, ask for a later one: the cleaner keeps a limited history.",
+        ) from error
+    if query.current is not None and query.written is not None:
+        table = by_current_names(table, query.current, query.written)
+    # A table without columns forgets how many rows it has: those of the file are counted, not the table's.
+    rows = _widen(table, from_file, file.num_rows, query.file.path)
+    arrays = [
+        pa.repeat(query.constants[field.name], file.num_rows)
+        if field.name in query.constants
+        else rows.column(field.name)
+        for field in query.columns
+    ]
+    return pa.table(arrays, schema=query.columns)
+
+
+def _widen(table: pa.Table, fields: Sequence[pa.Field], num_rows: int, path: str) -> pa.Table:
+    if table.num_columns == 0:
+        return pa.table([pa.nulls(num_rows, f.type) for f in fields], schema=pa.schema(fields))
+    return widen(table, pa.schema(fields), path=path)

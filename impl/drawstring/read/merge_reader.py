@@ -1,0 +1,242 @@
+"""The rows of one file slice: its base file with its log files merged in.
+
+Source: Java ``HoodieFileGroupReader``. Whose duty: a task that runs wherever files are read (a thread, an executor):
+from a picklable question to Arrow columns. Bytes are fetched through the storage port first, then decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawstring.data.conform import widen
+from drawstring.data.key_texts import single_chunk
+from drawstring.data.log_merge import LogBatch, Mask, apply_winners, comparable, winners
+from drawstring.data.partial_merge import fold
+from drawstring.data.record_keys import record_keys
+from drawstring.errors import NotFoundError
+from drawstring.files import LogFile
+from drawstring.log_files.blocks import LogBlock, read_blocks
+from drawstring.log_files.decode import data_records, delete_records, is_commit_time, is_partial
+from drawstring.log_files.scan import Visible, visible_blocks
+from drawstring.ports import Storage, TaskContext
+from drawstring.read.base_query import FileQuery, read_base_file
+from drawstring.read.mergers import find_merger
+from drawstring.read.schema_history import InternalField, by_current_names, file_version
+from drawstring_spec.key_generators import KeyGenerator
+from drawstring_spec.log_format import BlockType
+from drawstring_spec.merge_modes import MergeMode
+from drawstring_spec.meta_fields import IS_DELETED, OPERATION, RECORD_KEY
+
+_DELETE_OPERATIONS = pa.array(["D", "-U"])
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKeys:
+    """How record keys are built; picklable (see `drawstring.data.record_keys.KeyConfig`)."""
+
+    record_key_fields: tuple[str, ...]
+    key_generator: KeyGenerator
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRules:
+    """How rows of one key are merged; picklable.
+
+    Attributes:
+        mode: of the table.
+        strategy_id: of the table; names the merger in mode CUSTOM.
+        ordering_field: None where the table has none.
+        keys: how record keys are built, for tables whose rows do not carry them.
+        has_record_key: whether rows carry their record key.
+        delete_field: column whose value marks a deleted row, with `delete_marker`; None without one.
+        delete_marker: the value, as text.
+
+    """
+
+    mode: MergeMode
+    strategy_id: str
+    ordering_field: str | None
+    keys: RecordKeys
+    has_record_key: bool
+    delete_field: str | None = None
+    delete_marker: str | None = None
+
+    @property
+    def by_event_time(self) -> bool:
+        """Whether ordering values decide; without an ordering field all are equal, and the later row wins."""
+        return self.mode is not MergeMode.COMMIT_TIME_ORDERING and self.ordering_field is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceQuery:
+    """What is wanted of one file slice.
+
+    Attributes:
+        columns: names and types that are wanted, in order.
+        base: the base file's part, with all columns of `merged_columns`; None for a slice of log files only.
+        logs: log files, in their order.
+        merged_columns: `columns`, and behind them what merging needs.
+        visible: which blocks of the log files the query sees.
+        rules: how rows of one key are merged.
+        constants: values of columns that are the same for all rows.
+        current: the table's columns by id, where its schema evolves by ids.
+        history: schemas by id, by requested time.
+
+    """
+
+    columns: pa.Schema
+    base: FileQuery | None
+    logs: tuple[LogFile, ...]
+    merged_columns: pa.Schema
+    visible: Visible
+    rules: MergeRules
+    constants: dict[str, pa.Scalar]
+    current: InternalField | None = None
+    history: tuple[tuple[int, InternalField], ...] = ()
+
+
+def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRules) -> pa.Schema:
+    """Return `columns` and behind them those that decide which rows are the same, which is newer, which is deleted."""
+    wanted = [RECORD_KEY] if rules.has_record_key else list(rules.keys.record_key_fields)
+    wanted += [rules.ordering_field or "", rules.delete_field or "", IS_DELETED, OPERATION]
+    top_level = [name.partition(".")[0] for name in wanted]
+    extra = [n for n in dict.fromkeys(top_level) if n in available.names and n not in columns.names]
+    return pa.schema([*columns, *(available.field(n) for n in extra)])
+
+
+def read_slice(task: TaskContext, query: SliceQuery) -> pa.Table:
+    """Read what is wanted of one file slice; a task of `drawstring.ports.Tasks`.
+
+    Raises:
+        CorruptFileError: a file cannot be read, or does not fit the table's schema.
+        NotFoundError: a file is gone since the snapshot was taken.
+        UnsupportedTableError: rows are merged by a class that drawstring does not know.
+
+    """
+    schema = query.merged_columns
+    base = read_base_file(task, query.base) if query.base is not None else schema.empty_table()
+    blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
+    batches = [_batch(block, query) for block in blocks]
+    batches = [batch for batch in batches if len(batch.keys)]
+    merged = _merge(base, batches, query) if batches else base
+    return merged.select(query.columns.names)
+
+
+def _merge(base: pa.Table, batches: Sequence[LogBatch], query: SliceQuery) -> pa.Table:
+    rules = query.rules
+    keys = _keys(base, rules)
+    ordering = _base_ordering(base, query)
+    custom = rules.mode is MergeMode.CUSTOM
+    if custom or any(batch.present is not None for batch in batches):
+        merger = find_merger(rules.strategy_id) if custom else None
+        return fold(base, keys, ordering, batches, merger=merger)
+    tables = [b.rows for b in batches if b.rows is not None]
+    changes = pa.concat_tables(tables) if tables else base.schema.empty_table()
+    return apply_winners(base, keys, ordering, changes, winners(batches))
+
+
+def _blocks(storage: Storage, logs: Sequence[LogFile]) -> list[LogBlock]:
+    found: list[LogBlock] = []
+    for log in logs:
+        try:
+            content = storage.read(log.path)
+        except NotFoundError as error:
+            raise NotFoundError(
+                f"The log file {log.path!r} is gone since the snapshot was taken.",
+                way_out="Read again; where it was as of a time, ask for a later one: the cleaner keeps a limited "
+                "history.",
+            ) from error
+        found += read_blocks(content, path=log.path)
+    return found
+
+
+def _batch(block: LogBlock, query: SliceQuery) -> LogBatch:
+    return _deletes(block, query) if block.type is BlockType.DELETE else _records(block, query)
+
+
+def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
+    deletes = delete_records(block)
+    everything = np.ones(deletes.num_rows, np.bool_)
+    ordering, absolute = None, everything
+    if query.rules.by_event_time:
+        kind = _ordering_type(query)
+        values = single_chunk(deletes.column("ordering"))
+        absolute = is_commit_time(deletes)
+        if not pa.types.is_null(values.type) and values.type != kind:
+            # Java compares only values of one class; a delete of another class wins.
+            absolute = everything
+            values = pa.nulls(len(values), kind)
+        ordering = comparable(pc.if_else(pa.array(absolute), pa.scalar(None, values.type), values), kind)
+    return LogBatch(single_chunk(deletes.column("record_key")), None, ordering, everything, absolute)
+
+
+def _records(block: LogBlock, query: SliceQuery) -> LogBatch:
+    table = data_records(block)
+    written = file_version(query.history, str(block.instant_time)) if query.current is not None else None
+    if query.current is not None and written is not None:
+        table = by_current_names(table, query.current, written)
+    rules = query.rules
+    present = frozenset(table.column_names) if is_partial(block) else None
+    rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query)
+    keys = _keys(rows, rules)
+    deleted = _marked(rows, rules)
+    ordering = _base_ordering(rows, query)
+    absolute = deleted.copy()
+    if ordering is not None and deleted.any():
+        own = single_chunk(rows.column(str(rules.ordering_field)))
+        # A delete in a data block is absolute where its ordering value is Java's default.
+        absolute &= np.asarray(own.is_null()).astype(np.bool_)
+    if deleted.any():
+        rows = rows.filter(pa.array(~deleted))
+    return LogBatch(keys, rows, ordering, deleted, absolute, present)
+
+
+def _all_nullable(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([f.with_nullable(True) for f in schema])
+
+
+def _constant(rows: pa.Table, query: SliceQuery) -> pa.Table:
+    arrays = [
+        pa.repeat(query.constants[name], rows.num_rows) if name in query.constants else rows.column(name)
+        for name in query.merged_columns.names
+    ]
+    return pa.table(arrays, schema=query.merged_columns)
+
+
+def _keys(rows: pa.Table, rules: MergeRules) -> pa.Array:
+    if rules.has_record_key:
+        return single_chunk(rows.column(RECORD_KEY)).cast(pa.string())
+    return record_keys(rows, rules.keys)
+
+
+def _ordering_type(query: SliceQuery) -> pa.DataType:
+    return query.merged_columns.field(str(query.rules.ordering_field)).type
+
+
+def _base_ordering(rows: pa.Table, query: SliceQuery) -> pa.Array | None:
+    if not query.rules.by_event_time:
+        return None
+    return comparable(single_chunk(rows.column(str(query.rules.ordering_field))), _ordering_type(query))
+
+
+def _marked(rows: pa.Table, rules: MergeRules) -> Mask:
+    """Which records of a data block say of themselves that they are deletes."""
+    marked: Mask = np.zeros(rows.num_rows, np.bool_)
+    names = rows.column_names
+    if IS_DELETED in names and pa.types.is_boolean(rows.schema.field(IS_DELETED).type):
+        marked |= _mask(rows.column(IS_DELETED))
+    if rules.delete_field in names and rules.delete_marker is not None:
+        marked |= _mask(pc.equal(rows.column(rules.delete_field).cast(pa.string()), rules.delete_marker))
+    if OPERATION in names:
+        marked |= _mask(pc.is_in(rows.column(OPERATION), value_set=_DELETE_OPERATIONS))
+    return marked
+
+
+def _mask(column: pa.ChunkedArray) -> Mask:
+    mask: Mask = np.asarray(single_chunk(pc.fill_null(column, False))).astype(np.bool_)
+    return mask

@@ -1,0 +1,44 @@
+"""Mergers of the caller's own, by the strategy id that a table's properties name.
+
+Source: Java ``HoodieRecordMerger``. A table whose merge mode is CUSTOM names the strategy by which its rows are
+merged; what Java has as a class is here a function that was registered under the same id.
+"""
+
+from __future__ import annotations
+
+from drawstring.data.partial_merge import Merger
+from drawstring.errors import InputError, UnsupportedTableError
+
+_mergers: dict[str, Merger] = {}
+
+
+def register_merger(strategy_id: str, merger: Merger) -> None:
+    """Register what merges the rows of tables of one strategy.
+
+    Args:
+        strategy_id: UUID in ``hoodie.record.merge.strategy.id``.
+        merger: given aligned rows, older and newer (by ordering value, the later one among equals), returns the merged
+            rows, as many and in the same columns. It must be picklable for the Spark engine.
+
+    Raises:
+        InputError: another merger is registered under that id.
+
+    """
+    if _mergers.get(strategy_id, merger) is not merger:
+        raise InputError(
+            f"Another merger is registered for the strategy {strategy_id}.",
+            way_out="Register each strategy once, at the start of the program.",
+        )
+    _mergers[strategy_id] = merger
+
+
+def find_merger(strategy_id: str) -> Merger:
+    """Return the merger of a strategy. Raises `UnsupportedTableError` where none is registered."""
+    if strategy_id not in _mergers:
+        raise UnsupportedTableError(
+            f"The table merges its rows by the strategy {strategy_id}, which drawstring does not know.",
+            rule="RD-014",
+            way_out="Register what the strategy does with drawstring.register_merger, or read the table with "
+            "read_optimized=True, without its log files.",
+        )
+    return _mergers[strategy_id]

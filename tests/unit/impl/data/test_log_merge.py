@@ -1,0 +1,151 @@
+"""Merging log entries in columns gives what merging them one by one, as Java does, gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drawstring.data.log_merge import LogBatch, apply_winners, comparable, winners
+from drawstring.data.partial_merge import fold
+
+SCHEMA = pa.schema([("id", pa.string()), ("o", pa.int64()), ("v", pa.int64()), ("w", pa.int64())])
+KEYS = st.sampled_from("abcde")
+ORDER = st.integers(0, 3)
+VALUE = st.integers(0, 99)
+
+
+@st.composite
+def entries(draw):
+    """One log entry: (key, kind, ordering, value); an absolute delete has no ordering value."""
+    kind = draw(st.sampled_from(["row", "row", "delete", "absolute"]))
+    return draw(KEYS), kind, draw(ORDER) if kind != "absolute" else 0, draw(VALUE)
+
+
+HISTORIES = st.lists(st.lists(entries(), min_size=1, max_size=5), min_size=1, max_size=4)
+BASES = st.dictionaries(KEYS, st.tuples(ORDER, VALUE), max_size=5)
+
+
+def one_by_one(base, blocks, *, by_event_time):
+    """Merge as Java's buffers do, entry by entry."""
+    log = {}
+    for key, kind, order, value in (entry for block in blocks for entry in block):
+        old = log.get(key)
+        if old is None or not by_event_time or kind == "absolute" or order >= old[1]:
+            log[key] = (kind, order, value)
+    result = dict(base)
+    for key, (kind, order, value) in log.items():
+        if by_event_time and kind != "absolute" and key in base and base[key][0] > order:
+            continue
+        result.pop(key, None)
+        if kind == "row":
+            result[key] = (order, value)
+    return result
+
+
+def batch(block, *, by_event_time, present=None):
+    deleted = np.array([kind != "row" for _, kind, _, _ in block])
+    rows = [{"id": k, "o": o, "v": v, "w": v} for k, kind, o, v in block if kind == "row"]
+    ordering = pa.array([o for _, _, o, _ in block], pa.int64()) if by_event_time else None
+    absolute = np.array([kind == "absolute" or (kind != "row" and not by_event_time) for _, kind, _, _ in block])
+    return LogBatch(
+        pa.array([k for k, *_ in block]), pa.Table.from_pylist(rows, SCHEMA), ordering, deleted, absolute, present
+    )
+
+
+def base_table(base):
+    return pa.Table.from_pylist([{"id": k, "o": o, "v": v, "w": v} for k, (o, v) in sorted(base.items())], SCHEMA)
+
+
+def as_dict(table):
+    found = {row["id"]: (row["o"], row["v"]) for row in table.to_pylist()}
+    assert len(found) == table.num_rows
+    return found
+
+
+def in_columns(base, blocks, *, by_event_time):
+    table = base_table(base)
+    batches = [batch(block, by_event_time=by_event_time) for block in blocks]
+    changes = pa.concat_tables([b.rows for b in batches])
+    ordering = table.column("o").combine_chunks() if by_event_time else None
+    return as_dict(apply_winners(table, table.column("id"), ordering, changes, winners(batches)))
+
+
+@pytest.mark.parametrize("by_event_time", [True, False])
+@given(base=BASES, blocks=HISTORIES)
+def test_whole_records_merge_as_they_would_one_by_one(base, blocks, by_event_time):
+    assert in_columns(base, blocks, by_event_time=by_event_time) == one_by_one(
+        base, blocks, by_event_time=by_event_time
+    )
+
+
+@pytest.mark.parametrize("by_event_time", [True, False])
+@given(base=BASES, blocks=HISTORIES)
+def test_folding_whole_records_field_by_field_changes_nothing(base, blocks, by_event_time):
+    table = base_table(base)
+    ordering = table.column("o").combine_chunks() if by_event_time else None
+    folded = fold(table, table.column("id"), ordering, [batch(block, by_event_time=by_event_time) for block in blocks])
+    assert as_dict(folded) == one_by_one(base, blocks, by_event_time=by_event_time)
+
+
+def partial(block, columns, *, by_event_time=True):
+    return batch(block, by_event_time=by_event_time, present=frozenset(columns))
+
+
+def folded(base, batches, merger=None):
+    table = base_table(base)
+    ordering = table.column("o").combine_chunks()
+    return fold(table, table.column("id"), ordering, batches, merger=merger).to_pylist()
+
+
+def test_a_partial_update_leaves_the_other_fields_as_they_were():
+    assert folded({"a": (1, 7)}, [partial([("a", "row", 2, 9)], {"id", "o", "v"})]) == [
+        {"id": "a", "o": 2, "v": 9, "w": 7}
+    ]
+
+
+def test_a_late_partial_update_fills_only_what_nobody_newer_has_said():
+    first = partial([("a", "row", 5, 1)], {"id", "o", "v"})
+    late = partial([("a", "row", 3, 2)], {"id", "o", "v", "w"})
+    assert folded({}, [first, late]) == [{"id": "a", "o": 5, "v": 1, "w": 2}]
+
+
+def test_a_field_that_was_assigned_null_overwrites():
+    assigned = LogBatch(
+        pa.array(["a"]),
+        pa.Table.from_pylist([{"id": "a", "o": 2, "v": None, "w": None}], SCHEMA),
+        pa.array([2]),
+        np.array([False]),
+        np.array([False]),
+        frozenset({"id", "o", "v"}),
+    )
+    assert folded({"a": (1, 7)}, [assigned]) == [{"id": "a", "o": 2, "v": None, "w": 7}]
+
+
+def test_a_new_partial_record_has_nulls_where_nothing_was_said():
+    merged = folded({}, [partial([("z", "row", 2, 9)], {"id", "o", "v"})])
+    assert [(row["id"], row["v"]) for row in merged] == [("z", 9)]
+
+
+def test_a_merger_of_the_callers_own_is_given_older_and_newer_rows():
+    def add(older: pa.Table, newer: pa.Table) -> pa.Table:
+        total = pa.compute.add(older.column("v"), newer.column("v"))
+        return newer.set_column(2, "v", total)
+
+    blocks = [[("a", "row", 1, 10)], [("a", "row", 0, 5), ("b", "row", 1, 1)]]
+    merged = folded({"a": (0, 100)}, [batch(block, by_event_time=True) for block in blocks], merger=add)
+    assert [(row["id"], row["o"], row["v"]) for row in merged] == [("a", 1, 115), ("b", 1, 1)]
+
+
+def test_a_missing_ordering_value_counts_as_zero_as_in_java():
+    assert comparable(pa.array([None, 3]), pa.int64()).to_pylist() == [0, 3]
+
+
+def test_rows_that_no_log_mentions_stay_in_their_order():
+    table = base_table({k: (1, i) for i, k in enumerate("abcde")})
+    changed = batch([("c", "row", 2, 9), ("x", "row", 1, 1)], by_event_time=True)
+    ordering = table.column("o").combine_chunks()
+    merged = apply_winners(table, table.column("id"), ordering, changed.rows, winners([changed]))
+    assert merged.column("id").to_pylist() == ["a", "b", "c", "d", "e", "x"]

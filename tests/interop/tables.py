@@ -86,6 +86,7 @@ class Story:
         layout: how it is keyed.
         rows: what a snapshot must return now, by key.
         versions: what time travel to each requested time must return.
+        to_data: brings columns into what the engine under test takes.
 
     """
 
@@ -94,18 +95,19 @@ class Story:
     layout: Layout
     rows: dict[str, Row] = field(default_factory=dict)
     versions: dict[str, list[Row]] = field(default_factory=dict)
+    to_data: Callable[[pa.Table], Any] = lambda table: table
 
     def write(self, operation: str, rows: Iterable[Row]) -> None:
         """Write rows by one of our operations."""
         rows = list(rows)
-        self.remember(getattr(self.table, operation)(to_table(rows)).requested_time, rows)
+        self.remember(getattr(self.table, operation)(self.to_data(to_table(rows))).requested_time, rows)
 
     def delete(self, numbers: Iterable[int]) -> None:
         """Delete keys by our operation."""
         keys = [self.rows[f"key-{number:03}"] for number in numbers]
         fields = (*self.layout.record_key, *self.layout.partition_by)
         schema = pa.schema([SCHEMA.field(name) for name in dict.fromkeys(fields)])
-        result = self.table.delete(to_table([{n: k[n] for n in schema.names} for k in keys], schema))
+        result = self.table.delete(self.to_data(to_table([{n: k[n] for n in schema.names} for k in keys], schema)))
         self.forget(result.requested_time, keys)
 
     def remember(self, requested_time: str, rows: Iterable[Row]) -> None:
@@ -127,7 +129,7 @@ class Story:
         return to_table(self.rows.values())
 
 
-def create(path: Path, layout: Layout, *, engine: object = None, options: Mapping[str, str] | None = None) -> Story:
+def create(path: Path, layout: Layout, *, engine: Any = None, options: Mapping[str, str] | None = None) -> Story:
     """Make an empty table of the layout."""
     table = ds.Table.create(
         str(path),
@@ -141,15 +143,21 @@ def create(path: Path, layout: Layout, *, engine: object = None, options: Mappin
     return Story(table, path, layout)
 
 
-def write_history(path: Path, layout: Layout, *, engine: object = None) -> Story:
+def write_history(path: Path, layout: Layout) -> Story:
     """A table with a bulk insert, an upsert with a late row, an insert and a delete."""
-    story = create(path, layout, engine=engine)
+    story = create(path, layout)
+    continue_history(story)
+    return story
+
+
+def continue_history(story: Story) -> None:
+    """The writes of `write_history` on an empty table."""
+    layout = story.layout
     story.write("bulk_insert", [row(layout, n, ts=100, name="first") for n in range(30)])
     upserts = [row(layout, n, ts=200, name="second") for n in range(20, 40)]
     story.write("upsert", [*upserts, row(layout, 3, ts=50, name="too late")])
     story.write("insert", [row(layout, n, ts=300, name="third") for n in range(40, 50)])
     story.delete([1, 25, 41])
-    return story
 
 
 ALL_TYPES = pa.schema(
@@ -202,8 +210,3 @@ def all_types_row(number: int, *, ts: int) -> Row:
         "a_map_of_structs": [("only", {"z": 0.5})],
         "a_list_of_lists": [["a", "b"], []],
     }
-
-
-def copy_rows(rows: Iterable[Row], change: Callable[[Row], Row]) -> list[Row]:
-    """Changed copies of rows."""
-    return [row_ | change(row_) for row_ in rows]

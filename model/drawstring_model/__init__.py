@@ -1,7 +1,7 @@
 """What the protocol may do: a small pure state machine of concurrent writers and readers on a copy-on-write table.
 
-Reading order: `state` (what there is), `config` (the switches), `rule` (the skeleton of an action), `writer`, `conflict`,
-`lock`, `rollback`, `environment`, `reader`, then `protocol`, which puts the rules together:
+Reading order: `state` (what there is), `config` (the switches), `rule` (the skeleton of an action), `writer`,
+`conflict`, `lock`, `rollback`, `environment`, `reader`, then `protocol`, which puts the rules together:
 
 - ``initial_state(writers)`` is an empty table;
 - ``enabled(state, config)`` proposes the moves within the bounds of ``config``;

@@ -7,7 +7,7 @@ file group complete in the order of their requested times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy
 from drawstring_model.rule import Rule, without_live
@@ -17,9 +17,7 @@ from drawstring_spec.steps import Step
 
 def candidates(world: World, writer: Writer) -> tuple[Commit, ...]:
     """Commits that `writer` did not build on."""
-    return tuple(
-        commit for commit in world.commits if (commit.requested, commit.completion) not in writer.snapshot
-    )
+    return tuple(commit for commit in world.commits if (commit.requested, commit.completion) not in writer.snapshot)
 
 
 def touches(commits: tuple[Commit, ...], groups: set[Group]) -> bool:
@@ -31,12 +29,12 @@ def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason
     """What the conflict check of `writer` finds: file groups under optimistic control, then new keys if asked for."""
     others = candidates(world, writer)
     optimistic = config.concurrency is ConcurrencyControl.OPTIMISTIC
-    if optimistic and config.planted is not PlantedBug.SKIP_CONFLICT_CHECK:
-        if touches(others, {file.group for file in writer.written}):
-            return AbortReason.CONFLICT
-    if config.key_check and config.planted is not PlantedBug.SKIP_KEY_CHECK:
-        if any(key in writer.new_keys for commit in others for key in commit.new_keys):
-            return AbortReason.KEY_CONFLICT
+    compare_groups = optimistic and config.planted is not PlantedBug.SKIP_CONFLICT_CHECK
+    compare_keys = config.key_check and config.planted is not PlantedBug.SKIP_KEY_CHECK
+    if compare_groups and touches(others, {file.group for file in writer.written}):
+        return AbortReason.CONFLICT
+    if compare_keys and any(key in writer.new_keys for commit in others for key in commit.new_keys):
+        return AbortReason.KEY_CONFLICT
     return None
 
 
@@ -82,13 +80,13 @@ class AbortWrite(Rule):
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused without its reason."""
-        there = {
+        there: dict[AbortReason, Callable[[], bool]] = {
             AbortReason.FAILED: lambda: True,
             AbortReason.LOST_LOCK: lambda: writer.has_lock and world.lock != move.writer,
             AbortReason.COLLISION: lambda: _collides(world, writer, config),
             AbortReason.FENCED: lambda: writer.phase >= Phase.REQUESTED and fenced(world, writer, config),
-            AbortReason.CONFLICT: lambda: _conflicts(world, writer, config) is AbortReason.CONFLICT,
-            AbortReason.KEY_CONFLICT: lambda: _conflicts(world, writer, config) is AbortReason.KEY_CONFLICT,
+            AbortReason.CONFLICT: lambda: _conflict(world, writer, config) is AbortReason.CONFLICT,
+            AbortReason.KEY_CONFLICT: lambda: _conflict(world, writer, config) is AbortReason.KEY_CONFLICT,
         }
         if move.reason is None or not there[move.reason]():
             return f"there is no reason to give up: {move.reason}"
@@ -106,9 +104,7 @@ class AbortWrite(Rule):
         if not writer.has_lock and not beating:
             return world, IDLE
         mine = 0 if not_mine else writer.requested
-        return world, IDLE._replace(
-            phase=Phase.ABORTED, has_lock=writer.has_lock, beating=beating, requested=mine
-        )
+        return world, IDLE._replace(phase=Phase.ABORTED, has_lock=writer.has_lock, beating=beating, requested=mine)
 
 
 def _collides(world: World, writer: Writer, config: Config) -> bool:
@@ -133,7 +129,7 @@ def next_token(world: World, group: Group, requested: Time, config: Config) -> T
     return max(tokens) + 1 if tokens and config.tokens_differ() else 0
 
 
-def _conflicts(world: World, writer: Writer, config: Config) -> AbortReason | None:
+def _conflict(world: World, writer: Writer, config: Config) -> AbortReason | None:
     """The conflict that stops `writer` in its phase."""
     if writer.phase is Phase.LOOKED_UP:
         pessimistic = config.concurrency is ConcurrencyControl.PESSIMISTIC

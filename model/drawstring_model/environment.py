@@ -86,9 +86,7 @@ class ExpireHeartbeat(Rule):
         """Everybody may now regard the operation as failed."""
         del config
         live = tuple(operation for operation in world.ghost_live if operation.requested != move.time)
-        beats = tuple(
-            beat._replace(expired=True) if beat.requested == move.time else beat for beat in world.heartbeats
-        )
+        beats = tuple(beat._replace(expired=True) if beat.requested == move.time else beat for beat in world.heartbeats)
         return world._replace(
             heartbeats=beats,
             heartbeat_expiries=world.heartbeat_expiries + (live != world.ghost_live),
@@ -182,6 +180,7 @@ class ReadSnapshot(Rule):
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Never refused."""
         del world, writer, move, config
+        return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """Nothing changes."""

@@ -232,9 +232,7 @@ class Explorer:
 
     def _move_between(self, before: State, after: State) -> Move:
         """The first move that leads from one state to the next."""
-        return next(
-            move for move in enabled(before, self._config) if apply(before, move, self._config) == after
-        )
+        return next(move for move in enabled(before, self._config) if apply(before, move, self._config) == after)
 
     def _world_number(self, world: World) -> int:
         """The number of a world, given out at first sight."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drawstring_model.conflict import candidates, touches
 from drawstring_model.config import ConcurrencyControl, Config
+from drawstring_model.conflict import candidates, touches
 from drawstring_model.rollback import has_rollback_work
 from drawstring_model.rule import Rule, with_item
 from drawstring_model.state import FREE, GroupLock, Move, Phase, World, Writer

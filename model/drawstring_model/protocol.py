@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drawstring_model.conflict import AbortWrite
 from drawstring_model.config import Config
+from drawstring_model.conflict import AbortWrite
 from drawstring_model.environment import Crash, ExpireHeartbeat, ExpireLock, ReadSnapshot, RenewHeartbeat
 from drawstring_model.lock import AcquireLock, ReleaseLock
 from drawstring_model.rollback import (
@@ -71,9 +71,7 @@ class NotEnabledError(DrawstringError):
     """A move was applied to a state that does not allow it; the message says what is in its way."""
 
 
-def writer_moves(
-    world: World, writer: Writer, number: int, config: Config
-) -> Iterator[tuple[Move, World, Writer]]:
+def writer_moves(world: World, writer: Writer, number: int, config: Config) -> Iterator[tuple[Move, World, Writer]]:
     """The moves that writer `number` can make, each with what it makes of the world and of the writer."""
     for rule in _RULES_BY_PHASE[writer.phase]:
         for move in rule.moves(world, writer, number, config):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drawstring_model.conflict import heartbeat_is_alive
 from drawstring_model.config import Config, PlantedBug, RollbackPolicy
+from drawstring_model.conflict import heartbeat_is_alive
 from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item
 from drawstring_model.state import Move, Phase, Rollback, Time, World, Writer
 from drawstring_spec.instants import State as InstantState
@@ -61,7 +61,8 @@ def has_rollback_work(world: World, config: Config) -> bool:
 class RequestRollback(Rule):
     """A rollback of a failed instant is planned on the timeline.
 
-    Enabled: the writer is between operations (or gave this one up), in the lock; the target is pending, has failed by the rollback policy,
+    Enabled: the writer is between operations (or gave this one up), in the lock;
+    the target is pending, has failed by the rollback policy,
     and no unfinished rollback has it in hand.
     Effect: a requested rollback, whose plan names the target's data files of now.
     Unchanged: the target and its files, the heartbeats, the locks.
@@ -93,9 +94,7 @@ class RequestRollback(Rule):
             raise TypeError("a rollback has a time and a target")
         plan = tuple((file.group, file.token) for file in world.files if file.requested == move.target)
         rollback = Rollback(move.time, move.target, InstantState.REQUESTED, None, plan)
-        return world._replace(
-            rollbacks=with_item(world.rollbacks, rollback), clock=ticked(world, move.time)
-        ), writer
+        return world._replace(rollbacks=with_item(world.rollbacks, rollback), clock=ticked(world, move.time)), writer
 
 
 class RollbackRule(Rule):
@@ -130,6 +129,7 @@ class RollbackRule(Rule):
     def objection(self, world: World, rollback: Rollback, move: Move, config: Config) -> str | None:
         """What else stands against the step."""
         del world, rollback, move, config
+        return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The writer stays as it is."""
@@ -147,7 +147,8 @@ class RollbackRule(Rule):
 class StartRollback(RollbackRule):
     """The rollback's inflight file appears.
 
-    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is requested.
+    Enabled: the writer is between operations (or gave this one up), in the lock;
+    the rollback is requested.
     Effect: the rollback is inflight.
     Unchanged: the target and its files, the heartbeats, the locks.
     """
@@ -164,7 +165,8 @@ class StartRollback(RollbackRule):
 class DeleteFile(RollbackRule):
     """One data file of the failed instant is deleted.
 
-    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is inflight and its plan names the file, or
+    Enabled: the writer is between operations (or gave this one up), in the lock;
+    the rollback is inflight and its plan names the file, or
     the file is there by now (a writer that did not know that it is dead wrote it).
     Effect: the file is gone, if it was there.
     Unchanged: the timeline, the heartbeats, the locks.
@@ -194,7 +196,8 @@ class DeleteFile(RollbackRule):
 class RemoveInstant(RollbackRule):
     """The failed instant's inflight and requested files leave the timeline.
 
-    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is inflight and all files of its plan are
+    Enabled: the writer is between operations (or gave this one up), in the lock;
+    the rollback is inflight and all files of its plan are
     gone. (Repeating it changes nothing.)
     Effect: the target is off the timeline, out of the metadata table, and its file groups' locks are free.
     Unchanged: the rollback, the data files, the table lock.
@@ -227,7 +230,8 @@ class RemoveInstant(RollbackRule):
 class CompleteRollback(RollbackRule):
     """The rollback's completed file appears.
 
-    Enabled: the writer is between operations (or gave this one up), in the lock; the rollback is inflight and the target was taken off
+    Enabled: the writer is between operations (or gave this one up), in the lock;
+    the rollback is inflight and the target was taken off
     the timeline.
     Effect: the rollback is completed; a heartbeat that the target left is removed.
     Unchanged: the data files, the locks, all other instants.

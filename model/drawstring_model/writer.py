@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from drawstring_model.conflict import conflict_reason, fenced, next_token
 from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy, numbered
+from drawstring_model.conflict import conflict_reason, fenced, next_token
 from drawstring_model.reader import apply_changes, file_slices
 from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item, without_live
 from drawstring_model.state import (
@@ -101,6 +101,7 @@ class StartHeartbeat(Rule):
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Never refused."""
         del world, writer, move, config
+        return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The heartbeat is alive."""
@@ -254,9 +255,7 @@ class WriteFile(Rule):
         """The planned files in their order: nobody sees a pending operation's files, so no other order matters."""
         if writer.plan:
             group = writer.plan[0].group
-            yield Move(
-                self.step, number, group=group, token=next_token(world, group, writer.requested, config)
-            )
+            yield Move(self.step, number, group=group, token=next_token(world, group, writer.requested, config))
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused for files that are not planned, and where the file exists."""
@@ -336,6 +335,7 @@ class UpdateMetadata(Rule):
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Never refused."""
         del world, writer, move, config
+        return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The metadata table knows."""

@@ -1,0 +1,109 @@
+"""Tells a history in sentences: who did what, and where it contradicts a promise.
+
+``w1`` and ``w2`` are writers, ``k1`` a key, ``fg1`` a file group; times are the model's ticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from drawstring_model.config import Config
+from drawstring_model.explorer import Counterexample
+from drawstring_model.invariants import Promise
+from drawstring_model.protocol import apply
+from drawstring_model.state import AbortReason, Changes, Move, State, initial_state
+from drawstring_spec.steps import Step
+
+PROMISES: dict[Promise, str] = {
+    Promise.CONSISTENT_READ: "a snapshot equals what its commits give one after the other",
+    Promise.NO_LOST_UPDATE: "each version of a file group builds on the version right before it",
+    Promise.NO_DUPLICATE_KEYS: "a snapshot holds each key once",
+    Promise.NO_UNDONE_WRITE: "what a completed write wrote stays as it was",
+    Promise.LIVE_WRITER_KEPT: "no operation is rolled back while its writer lives",
+    Promise.LEGAL_TRANSITIONS: "an instant is requested, then inflight, then completed, or rolled back",
+    Promise.TIME_TRAVEL_STABILITY: "a snapshot that was read once never changes",
+}
+"""Each promise in one sentence."""
+
+_REASONS: dict[AbortReason, str] = {
+    AbortReason.CONFLICT: "another commit touched its file group",
+    AbortReason.KEY_CONFLICT: "another commit inserted its new key",
+    AbortReason.LOST_LOCK: "its lease of the lock ran out",
+    AbortReason.FENCED: "others may take it for dead",
+    AbortReason.COLLISION: "the file exists already",
+    AbortReason.FAILED: "something failed",
+}
+
+
+def narrate(example: Counterexample, config: Config) -> list[str]:
+    """The counterexample as sentences, the last of which says what it contradicts."""
+    sentences = told_history(example.moves, config)
+    promise = PROMISES[example.promise]
+    sentences.append(f"Promised: {promise}; however, {example.finding}: a contradiction.")
+    return sentences
+
+
+def told_history(moves: tuple[Move, ...], config: Config) -> list[str]:
+    """One sentence for each move of a history that begins at the initial state."""
+    state = initial_state(config.bounds.writers)
+    sentences = []
+    for number, move in enumerate(moves, start=1):
+        sentences.append(f"{number:>3}. {told(state, move)}")
+        state = apply(state, move, config)
+    return sentences
+
+
+def told(state: State, move: Move) -> str:
+    """One move in one sentence, beginning with the step's name."""
+    who = f"w{move.writer + 1}" if move.writer is not None else ""
+    return f"{move.step}: {_TOLD[move.step](state, move, who)}."
+
+
+def _own_time(state: State, move: Move) -> int:
+    return state.writers[move.writer or 0].requested
+
+
+def _told_changes(changes: Changes | None) -> str:
+    return ", ".join(f"delete k{key}" if value is None else f"set k{key} to {value}" for key, value in changes or ())
+
+
+def _told_lookup(state: State, move: Move, who: str) -> str:
+    placed = "".join(f", new key k{key} goes to fg{group}" for key, group in move.placement or ())
+    return f"{who} looks keys up as of {_own_time(state, move)}, to {_told_changes(move.changes)}{placed}"
+
+
+def _told_lock(state: State, move: Move, who: str) -> str:
+    del state
+    return f"{who} takes the {'table lock' if move.group is None else f'lock of fg{move.group}'}"
+
+
+def _told_abort(state: State, move: Move, who: str) -> str:
+    reason = _REASONS[move.reason] if move.reason else "it must"
+    return f"{who} gives {_own_time(state, move)} up, because {reason}"
+
+
+_TOLD: dict[Step, Callable[[State, Move, str], str]] = {
+    Step.GENERATE_REQUESTED_TIME: lambda _, move, who: f"{who} takes the requested time {move.time}",
+    Step.START_HEARTBEAT: lambda state, move, who: f"{who} starts the heartbeat of {_own_time(state, move)}",
+    Step.REQUEST_INSTANT: lambda state, move, who: f"{who} puts {_own_time(state, move)}.commit.requested",
+    Step.LOOKUP_KEYS: _told_lookup,
+    Step.START_INFLIGHT: lambda state, move, who: f"{who} puts {_own_time(state, move)}.inflight",
+    Step.WRITE_FILE: lambda state, move, who: f"{who} writes fg{move.group} at {_own_time(state, move)}",
+    Step.ACQUIRE_LOCK: _told_lock,
+    Step.CHECK_CONFLICTS: lambda state, move, who: f"{who} finds nothing against {_own_time(state, move)}",
+    Step.UPDATE_METADATA: lambda state, move, who: f"{who} tells the metadata table of {_own_time(state, move)}",
+    Step.COMPLETE_INSTANT: lambda state, move, who: f"{who} completes {_own_time(state, move)} at {move.time}",
+    Step.RELEASE_LOCK: lambda _, __, who: f"{who} gives the table lock back",
+    Step.STOP_HEARTBEAT: lambda state, move, who: f"{who} removes the heartbeat of {_own_time(state, move)}",
+    Step.ABORT_WRITE: _told_abort,
+    Step.REQUEST_ROLLBACK: lambda _, move, who: f"{who} plans rollback {move.time} of {move.target}",
+    Step.START_ROLLBACK: lambda _, move, who: f"{who} starts rollback {move.target}",
+    Step.DELETE_FILE: lambda _, move, who: f"{who} deletes a file of fg{move.group} for rollback {move.target}",
+    Step.REMOVE_INSTANT: lambda _, move, who: f"{who} takes the target of rollback {move.target} off the timeline",
+    Step.COMPLETE_ROLLBACK: lambda _, move, who: f"{who} completes rollback {move.target} at {move.time}",
+    Step.RENEW_HEARTBEAT: lambda state, move, who: f"{who} renews the heartbeat of {_own_time(state, move)}",
+    Step.EXPIRE_HEARTBEAT: lambda _, move, __: f"the heartbeat of {move.time} is too old by now",
+    Step.EXPIRE_LOCK: lambda _, __, ___: "the lease of the table lock runs out",
+    Step.CRASH: lambda _, __, who: f"{who} crashes, and another takes its place",
+    Step.READ_SNAPSHOT: lambda _, move, __: f"a reader reads as of {move.time}",
+}

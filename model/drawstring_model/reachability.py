@@ -1,0 +1,66 @@
+"""The reachability twin of each promise: the situation in which the promise is worth something.
+
+A promise that no explored state could break proves nothing. So each has a witness: a world in which the danger was
+there and was met. The tests see that the explorer reaches every one of them.
+"""
+
+from __future__ import annotations
+
+from drawstring_model.explorer import Witness
+from drawstring_model.invariants import Promise
+from drawstring_model.state import World
+from drawstring_spec.instants import State as InstantState
+
+
+def commits_after_a_failure(world: World) -> bool:
+    """Two commits are visible, and a write between them failed and left its data files, which nobody reads."""
+    completed = {commit.requested for commit in world.commits}
+    return len(completed) > 1 and any(file.requested not in completed for file in world.files)
+
+
+def contended_file_group(world: World) -> bool:
+    """A file group has a committed version, and another that was merged from the same base at the same time."""
+    committed = {(file.group, commit.requested) for commit in world.commits for file in commit.files}
+    groups = {group for group, _ in committed}
+    return any(file.group in groups and file[:2] not in committed for file in world.files)
+
+
+def key_written_in_two_groups(world: World) -> bool:
+    """One key lies in files of two file groups, of which one is not committed."""
+    homes = {(key, file.group) for file in world.files for key, _ in file.rows}
+    return len(homes) > len({key for key, _ in homes})
+
+
+def shared_requested_time(world: World) -> bool:
+    """Two operations that live have one requested time."""
+    times = [operation.requested for operation in world.ghost_live]
+    return len(times) > len(set(times))
+
+
+def rollback_beside_a_live_writer(world: World) -> bool:
+    """A rollback is at work while another operation lives on the timeline."""
+    unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in world.rollbacks)
+    return unfinished and any(operation.is_on_timeline for operation in world.ghost_live)
+
+
+def rolled_back_and_completed(world: World) -> bool:
+    """One write was rolled back to the end, and another completed."""
+    return bool(world.commits) and any(rollback.state is InstantState.COMPLETED for rollback in world.rollbacks)
+
+
+def completed_out_of_order(world: World) -> bool:
+    """Of two commits the one with the greater requested time completed first."""
+    completions = [commit.completion for commit in world.commits]
+    return completions != sorted(completions)
+
+
+WITNESSES: dict[Promise, Witness] = {
+    Promise.CONSISTENT_READ: commits_after_a_failure,
+    Promise.NO_LOST_UPDATE: contended_file_group,
+    Promise.NO_DUPLICATE_KEYS: key_written_in_two_groups,
+    Promise.NO_UNDONE_WRITE: shared_requested_time,
+    Promise.LIVE_WRITER_KEPT: rollback_beside_a_live_writer,
+    Promise.LEGAL_TRANSITIONS: rolled_back_and_completed,
+    Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
+}
+"""For each promise the situation that shows that it was put to the test."""

@@ -21,17 +21,18 @@ After each change and each event the model's storage view must equal the one par
 answer must be the model's. The model is never set to what the implementation did: where a move is not enabled, or the
 views differ, `DisagreementError` tells both sides.
 
-Each incarnation has two places in the model: one for its operations and one for rolling back its own failed operation,
-which the model has other writers do.
+Each incarnation is a writer of the model. Along the way the model's own promises are checked, too: histories are longer
+here than what the model's explorer reaches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from drawstring.events import Event
 from drawstring_model.config import Config
+from drawstring_model.invariants import INVARIANTS
 from drawstring_model.protocol import apply, refusal
 from drawstring_model.reader import file_slices, latest_snapshot_time, read_snapshot
 from drawstring_model.state import (
@@ -49,16 +50,16 @@ from drawstring_model.state import (
     initial_state,
     storage_view,
 )
+from drawstring_sim.decisions import decisions, difference, files_written_later, narrate, told
 from drawstring_sim.operations import Kind, Operation
 from drawstring_sim.raw_view import RawView, is_data_file, lock_owner, rollback_target, timeline_file
 from drawstring_sim.recorder import Answered, Began, Change, Died, Ended, Entry, Look, Recorder, Said
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
-from drawstring_spec.layout import HEARTBEAT_FOLDER, LOCK_FILE, TEMP_FOLDER, TIMELINE_FOLDER
+from drawstring_spec.layout import HEARTBEAT_FOLDER, LOCK_FILE, TIMELINE_FOLDER
 from drawstring_spec.steps import Step
 
-_SHOWN = 12
-_DECIDED_BY_LOOK = frozenset({Step.LOOKUP_KEYS, Step.CHECK_CONFLICTS})
+_PROMISES_ARE_CHECKED_AFTER = frozenset({Step.COMPLETE_INSTANT, Step.REQUEST_ROLLBACK, Step.REMOVE_INSTANT})
 _UNPLACED = "not written, so nowhere"
 
 ABORT_REASONS = {
@@ -98,7 +99,7 @@ class Refinement:
     _places: dict[str, int] = field(default_factory=dict)
     _operations: dict[str, Operation] = field(default_factory=dict)
     _last_look: dict[str, State] = field(default_factory=dict)
-    _decisions: dict[int, Event | Change] = field(default_factory=dict)
+    _decisions: Mapping[int, Event | Change] = field(default_factory=dict)
     _half_removed: set[TimelineFile] = field(default_factory=set)
     _not_yet: set[TimelineFile] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
@@ -111,22 +112,10 @@ class Refinement:
             DisagreementError: it is not a behaviour of the model.
 
         """
-        self._find_decisions()
+        self._decisions = decisions(self.recorder.entries)
         for at, entry in enumerate(self.recorder.entries):
             self._at = at
             self._take(entry)
-
-    # Before the replay: which listing each decision was made by.
-
-    def _find_decisions(self) -> None:
-        looks: dict[tuple[str, str], int] = {}
-        for at, entry in enumerate(self.recorder.entries):
-            if isinstance(entry, Look):
-                looks[entry.writer, entry.prefix] = at
-            elif isinstance(entry, Said) and entry.event.step in _DECIDED_BY_LOOK:
-                self._decisions[looks[entry.writer, TIMELINE_FOLDER]] = entry.event
-            elif isinstance(entry, Change) and (target := rollback_target(entry)) is not None:
-                self._decisions[looks.get((entry.writer, f"{TEMP_FOLDER}/{target:017}"), at)] = entry
 
     # The replay, entry by entry.
 
@@ -182,27 +171,14 @@ class Refinement:
         self._release(change.writer)
         self._lapsed.discard(after)
         self._owners[after] = change.writer
-        writer = self._place(change.writer)
-        helps = self._writer(writer).phase not in (Phase.START, Phase.INFLIGHT) or self._plan_is_left(writer)
-        self._move(Move(Step.ACQUIRE_LOCK, writer + 1 if helps or self._is_for_rollback(change.writer) else writer))
-
-    def _plan_is_left(self, writer: int) -> bool:
-        return bool(self._writer(writer).plan)
-
-    def _is_for_rollback(self, name: str) -> bool:
-        """Whether a lock is taken to roll the writer's own operation back: it says so later."""
-        if self._writer(self._place(name)).phase is Phase.START:
-            return False
-        event = self._next_event(name, Step.ACQUIRE_LOCK)
-        return event is not None and event.detail.get("purpose") == "rollback"
+        self._move(Move(Step.ACQUIRE_LOCK, self._place(change.writer)))
 
     def _release(self, name: str) -> None:
-        place = self._place(name)
-        for number in (place, place + 1):
-            if self._writer(number).has_lock:
-                if self._writer(number).phase not in (Phase.START, Phase.REQUESTED, Phase.COMPLETED, Phase.ABORTED):
-                    self._abort(number, AbortReason.FAILED)
-                self._move(Move(Step.RELEASE_LOCK, number))
+        number = self._place(name)
+        if self._writer(number).has_lock:
+            if self._writer(number).phase not in (Phase.START, Phase.REQUESTED, Phase.COMPLETED, Phase.ABORTED):
+                self._abort(number, AbortReason.FAILED)
+            self._move(Move(Step.RELEASE_LOCK, number))
 
     def _take_timeline(self, change: Change, file: TimelineFile) -> None:
         writer = self._place(change.writer)
@@ -227,12 +203,12 @@ class Refinement:
         self._half_removed.discard(file._replace(state=InstantState.INFLIGHT))
         for rollback in self.state.world.rollbacks:
             if rollback.target == file.requested_time and rollback.state is InstantState.INFLIGHT:
-                self._move(Move(Step.REMOVE_INSTANT, self._rollbacker(name), target=rollback.requested))
+                self._move(Move(Step.REMOVE_INSTANT, self._place(name), target=rollback.requested))
                 return
         raise self._finding(f"{file} was deleted, and no rollback of it is under way.")
 
     def _take_rollback(self, change: Change, file: TimelineFile) -> None:
-        writer = self._rollbacker(change.writer)
+        writer = self._place(change.writer)
         if file.state is InstantState.INFLIGHT:
             self._move(Move(Step.START_ROLLBACK, writer, target=file.requested_time))
         elif file.state is InstantState.COMPLETED:
@@ -247,33 +223,20 @@ class Refinement:
         file = timeline_file(change.path.rpartition("/")[2])
         target = rollback_target(change)
         self._expire_heartbeat(change.writer, target or 0, decided_at_ms)
-        writer = self._rollbacker(change.writer)
+        writer = self._place(change.writer)
         self._move(Move(Step.REQUEST_ROLLBACK, writer, time=file.requested_time, target=target))
         self._not_yet.add(file)
 
     def _expire_heartbeat(self, name: str, target: int, now_ms: int) -> None:
-        """A heartbeat expires when somebody acts on it, but only if by the true time it has; one's own at will."""
-        if not any(beat.requested == target and not beat.expired for beat in self.state.world.heartbeats):
-            return
+        """A heartbeat expires when somebody acts on it, but only if by the true time it has."""
         own = self._writer(self._place(name))
-        if not (own.phase is Phase.ABORTED and own.requested == target):
-            age_ms = now_ms - self.view.heartbeats.get(target, now_ms)
-            if age_ms <= self.tolerance_ms:
-                raise self._finding(f"{name} rolls {target} back, whose heartbeat is {age_ms} ms old.")
+        beats = any(beat.requested == target and not beat.expired for beat in self.state.world.heartbeats)
+        if not beats or (own.phase is Phase.ABORTED and own.requested == target):
+            return
+        age_ms = now_ms - self.view.heartbeats.get(target, now_ms)
+        if age_ms <= self.tolerance_ms:
+            raise self._finding(f"{name} rolls {target} back, whose heartbeat is {age_ms} ms old.")
         self._move(Move(Step.EXPIRE_HEARTBEAT, time=target))
-
-    def _rollbacker(self, name: str) -> int:
-        """Place that rolls back for a writer: its second one where its first is in an operation of its own."""
-        place = self._place(name)
-        main, helper = self._writer(place), self._writer(place + 1)
-        if helper.has_lock:
-            return place + 1
-        if main.phase is Phase.ABORTED and main.has_lock:
-            # In one step as far as storage can tell: the lock file stays.
-            self._move(Move(Step.RELEASE_LOCK, place))
-            self._move(Move(Step.ACQUIRE_LOCK, place + 1))
-            return place + 1
-        return place
 
     def _take_heartbeat(self, change: Change, requested_time: int) -> None:
         writer = self._place(change.writer)
@@ -282,9 +245,15 @@ class Refinement:
             return  # Of an operation that is not requested yet, or was rolled back: nobody looks at it.
         if change.after is not None:
             self._move(Move(Step.RENEW_HEARTBEAT, writer))
-        else:
-            # Whoever stops its heartbeat has given up, said or unsaid: the model lets it do nothing more.
-            self._let_lapse(change.writer)
+        elif not (mine.has_lock and mine.phase is Phase.ABORTED):
+            self._stop_heartbeat(change.writer)
+        # Else it goes with the rollback of the writer's own operation, and the event follows.
+
+    def _stop_heartbeat(self, name: str) -> None:
+        """Whoever stops its heartbeat has given up, said or unsaid: the model lets it do nothing more."""
+        writer = self._place(name)
+        if self._writer(writer).beating:
+            self._let_lapse(name)
             self._abort(writer, AbortReason.FAILED)
             self._move(Move(Step.STOP_HEARTBEAT, writer))
 
@@ -297,15 +266,8 @@ class Refinement:
             return  # Off the timeline: the file was nobody's.
         for rollback in self.state.world.rollbacks:
             if rollback.target == requested_time and rollback.state is InstantState.INFLIGHT:
-                self._move(
-                    Move(
-                        Step.DELETE_FILE,
-                        self._rollbacker(change.writer),
-                        group=group,
-                        token=token,
-                        target=rollback.requested,
-                    )
-                )
+                writer, target = self._place(change.writer), rollback.requested
+                self._move(Move(Step.DELETE_FILE, writer, group=group, token=token, target=target))
                 return
         raise self._finding(f"{change.path} was deleted, and no rollback of it is under way.")
 
@@ -321,6 +283,8 @@ class Refinement:
                 # A writer regards itself as dead before others may.
                 self._move(Move(Step.EXPIRE_HEARTBEAT, time=mine.requested))
             self._abort(writer, reason)
+        elif step is Step.STOP_HEARTBEAT:
+            self._stop_heartbeat(said.writer)
         elif step is Step.RELEASE_LOCK:
             self._let_lapse(said.writer)
 
@@ -356,13 +320,10 @@ class Refinement:
         visible = {c.requested for c in self.state.world.commits if c.requested < mine.requested}
         known = {key for file in file_slices(self.state.world, visible).values() for key, _ in file.rows}
         written: dict[int, int] = {}
-        for entry in self.recorder.entries[self._at :]:
-            if isinstance(entry, Ended | Died | Began) and entry.writer == name:
-                break
-            if isinstance(entry, Change) and entry.writer == name and entry.after and is_data_file(entry.path):
-                group, requested_time, _ = self.view.file_name(entry.path)
-                if requested_time == mine.requested:
-                    written.update(dict.fromkeys(self.view.values(entry.path, entry.after), group))
+        for change in files_written_later(self.recorder.entries, self._at, name):
+            group, requested_time, _ = self.view.file_name(change.path)
+            if requested_time == mine.requested and change.after is not None:
+                written.update(dict.fromkeys(self.view.values(change.path, change.after), group))
         nowhere = self.view.names.group(_UNPLACED, str(mine.requested))
         new = sorted(key for key, value in changes if value is not None and key not in known)
         return tuple((key, written.get(key, nowhere)) for key in new)
@@ -370,16 +331,16 @@ class Refinement:
     def _forget(self, name: str) -> None:
         """An operation ended: what it has not given back, nobody will."""
         if name in self._places:
-            for number in (self._places[name], self._places[name] + 1):
-                if self._writer(number) != IDLE:
-                    self._move(Move(Step.CRASH, number))
+            number = self._places[name]
+            if self._writer(number) != IDLE:
+                self._move(Move(Step.CRASH, number))
 
     # The model.
 
     def _place(self, name: str) -> int:
         if name not in self._places:
             self._places[name] = len(self.state.writers)
-            self.state = State(self.state.world, (*self.state.writers, IDLE, IDLE))
+            self.state = State(self.state.world, (*self.state.writers, IDLE))
         return self._places[name]
 
     def _writer(self, number: int) -> Writer:
@@ -388,9 +349,14 @@ class Refinement:
     def _move(self, move: Move) -> None:
         objection = refusal(self.state, move, self.config)
         if objection is not None:
-            raise self._finding(f"The model refuses {_told(move)}: {objection}.")
+            raise self._finding(f"The model refuses {told(move)}: {objection}.")
         self.state = apply(self.state, move, self.config)
         self.moves.append(move)
+        if move.step in _PROMISES_ARE_CHECKED_AFTER:
+            for promise, check in INVARIANTS.items():
+                broken = check(self.state.world, self.config)
+                if broken is not None:
+                    raise self._finding(f"The model breaks its promise of {promise}: {broken}.")
 
     # The comparison.
 
@@ -398,7 +364,7 @@ class Refinement:
         model, view = storage_view(self.state), self.view
         timeline = view.timeline | self._half_removed | self._not_yet
         if timeline != model.timeline:
-            raise self._finding(_difference("timeline", timeline, model.timeline))
+            raise self._finding(difference("timeline", timeline, model.timeline))
         # Files of an instant that is off the timeline are nobody's: what a dead writer still wrote, and may remove.
         known = set(self.state.world.requested)
         files = {name: rows for name, rows in view.data_files.items() if name[1] in known}
@@ -407,11 +373,11 @@ class Refinement:
             raise self._finding(f"Data files on storage: {files}; in the model: {expected_files}.")
         held = view.lock is not None and view.lock.owner not in self._lapsed
         if held != model.lock_held:
-            raise self._finding(f"The lock is {_held(held)} on storage and {_held(model.lock_held)} in the model.")
+            raise self._finding(f"The lock is held on storage: {held}; in the model: {model.lock_held}.")
         pending = self._pending(model)
         beats, expected = pending & view.heartbeats.keys(), pending & model.heartbeats
         if beats != expected:
-            raise self._finding(_difference("heartbeats", beats, expected))
+            raise self._finding(difference("heartbeats", beats, expected))
 
     def _pending(self, model: StorageView) -> set[int]:
         """Times of pending writes that nobody has begun to roll back: those whose heartbeats matter."""
@@ -429,42 +395,6 @@ class Refinement:
             )
 
     def _finding(self, text: str) -> DisagreementError:
-        story = "\n".join(f"  {_line(entry)}" for entry in self._story(self.recorder.entries[: self._at + 1]))
+        story = narrate(self.recorder.entries[: self._at + 1])
         names = {kind: self.view.names.texts(kind) for kind in ("key", "group", "token")}
         return DisagreementError(f"{text}\nThe last that happened:\n{story}\nNumbers: {names}")
-
-    def _story(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        return [entry for entry in entries if not isinstance(entry, Look)][-_SHOWN:]
-
-    def _next_event(self, name: str, step: Step) -> Event | None:
-        for entry in self.recorder.entries[self._at :]:
-            if isinstance(entry, Said) and entry.writer == name and entry.event.step is step:
-                return entry.event
-        return None
-
-
-def _held(held: bool) -> str:  # noqa: FBT001 -- one word for one truth value
-    return "held" if held else "free"
-
-
-def _difference(what: str, storage: set[TimelineFile] | set[int], model: frozenset[TimelineFile] | set[int]) -> str:
-    only_storage, only_model = sorted(storage - model), sorted(model - storage)
-    return f"The {what}: on storage only {only_storage}; in the model only {only_model}."
-
-
-def _told(move: Move) -> str:
-    given = {name: value for name, value in move._asdict().items() if value is not None and name != "step"}
-    return f"{move.step}({', '.join(f'{name}={value}' for name, value in given.items())})"
-
-
-def _line(entry: Entry) -> str:
-    if isinstance(entry, Change):
-        verb = "deletes" if entry.after is None else "creates" if entry.before is None else "replaces"
-        return f"{entry.at_ms:>8} ms  {entry.writer} {verb} {entry.path}"
-    if isinstance(entry, Said):
-        return f"{entry.at_ms:>8} ms  {entry.writer} says {entry.event.step} {dict(entry.event.detail)}"
-    if isinstance(entry, Began):
-        return f"{entry.at_ms:>8} ms  {entry.writer} begins {entry.operation}"
-    if isinstance(entry, Answered):
-        return f"{entry.at_ms:>8} ms  {entry.reader} reads as of {entry.as_of or 'now'}"
-    return f"{entry.at_ms:>8} ms  {entry.writer} {'dies' if isinstance(entry, Died) else 'ends'}"

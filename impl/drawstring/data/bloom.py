@@ -145,9 +145,11 @@ class BloomFilter:
         width = self.num_bits
         marks = np.zeros(turns * width, np.bool_)
         for group in mixed_keys(keys):
-            base = (group.rows % turns) * width if turns > 1 else 0
+            base = (group.rows % turns) * width
             for positions in hash_positions(group, self.num_hashes, width):
-                marks[positions + base] = True
+                if turns > 1:
+                    np.add(positions, base, out=positions)
+                marks[positions] = True
         for turn in range(turns):
             self.rows[first + turn] |= np.packbits(marks[turn * width : (turn + 1) * width], bitorder="little")
 
@@ -157,7 +159,7 @@ class BloomFilter:
         for group in mixed_keys(keys):
             hits = np.ones((len(self.rows), len(group.rows)), np.bool_)
             for positions in hash_positions(group, self.num_hashes, self.num_bits):
-                byte, bit = positions >> np.uint32(3), (positions & np.uint32(7)).astype(np.uint8)
+                byte, bit = positions >> 3, (positions & 7).astype(np.uint8)
                 for index, row in enumerate(self.rows):
                     hits[index] &= ((row[byte] >> bit) & 1).view(np.bool_)
                 if not hits.any():

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 UInts = npt.NDArray[np.uint32]
 
-CHUNK_KEYS: Final = 8192
+CHUNK_KEYS: Final = 32_768
 """Keys that are hashed together: their working set stays in the processor's cache."""
 
 _M: Final = np.uint32(0x5BD1E995)
@@ -78,12 +78,13 @@ def _mix(
     return MixedKeys(rows, length, tuple(words), tail)
 
 
-def murmur2(keys: MixedKeys, seed: UInts) -> UInts:
+def murmur2(keys: MixedKeys, seed: UInts, scratch: UInts) -> UInts:
     """Return the hash of each key with its seed.
 
     Args:
         keys: of one length.
         seed: one per key; it is overwritten, and is what is returned.
+        scratch: as long as `seed`; it is overwritten.
 
     """
     h = seed
@@ -94,20 +95,27 @@ def murmur2(keys: MixedKeys, seed: UInts) -> UInts:
     if keys.tail is not None:
         h ^= keys.tail
         h *= _M
-    h ^= h >> np.uint32(13)
+    h ^= np.right_shift(h, np.uint32(13), out=scratch)
     h *= _M
-    h ^= h >> np.uint32(15)
+    h ^= np.right_shift(h, np.uint32(15), out=scratch)
     return h
 
 
-def hash_positions(keys: MixedKeys, num_hashes: int, num_bits: int) -> Iterator[UInts]:
+def hash_positions(keys: MixedKeys, num_hashes: int, num_bits: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yield, per hash function, each key's position in a filter of `num_bits` bits.
 
-    The position is ``|h rem num_bits|`` with Java's truncated remainder of the signed hash.
+    The position is ``|h rem num_bits|`` with Java's truncated remainder of the signed hash. The array that is
+    yielded is used again for the next one.
     """
     h: UInts = np.zeros(len(keys.rows), np.uint32)
+    scratch, quotient = np.empty_like(h), np.empty_like(h)
+    positions: npt.NDArray[np.int64] = np.empty(len(h), np.int64)
     bits = np.uint32(num_bits)
     for _ in range(num_hashes):
-        h = murmur2(keys, h)
-        magnitude = np.abs(h.view(np.int32)).view(np.uint32)
-        yield magnitude - (magnitude // bits) * bits  # faster than NumPy's remainder
+        h = murmur2(keys, h, scratch)
+        np.abs(h.view(np.int32), out=scratch.view(np.int32))  # The least integer stays: as unsigned it is right.
+        # Dividing by a constant and taking the rest by hand is faster than NumPy's remainder.
+        np.floor_divide(scratch, bits, out=quotient)
+        quotient *= bits
+        np.subtract(scratch, quotient, out=positions, dtype=np.uint32, casting="unsafe")
+        yield positions

@@ -59,7 +59,7 @@ def footer(bloom: BloomFilter) -> dict[str, bytes]:
 def test_positions_are_those_of_java_for_any_text(texts):
     keys = pa.array(texts)
     for group in mixed_keys(keys):
-        columns = np.stack(list(hash_positions(group, 5, 997)))
+        columns = np.stack([positions.copy() for positions in hash_positions(group, 5, 997)])
         for index, row in enumerate(group.rows):
             assert columns[:, index].tolist() == java_positions(texts[row].encode(), 5, 997)
 

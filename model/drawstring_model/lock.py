@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drawstring_model.completion import finished
 from drawstring_model.config import ConcurrencyControl, Config
 from drawstring_model.conflict import candidates, touches
 from drawstring_model.rollback import has_rollback_work
 from drawstring_model.rule import Rule, with_item
 from drawstring_model.state import FREE, GroupLock, Move, Phase, World, Writer
-from drawstring_model.writer import finished, may_start
+from drawstring_model.writer import may_start
 from drawstring_spec.steps import Step
 
 

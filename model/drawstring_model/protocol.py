@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drawstring_model.completion import CheckConflicts, CompleteInstant, StopHeartbeat, UpdateMetadata
 from drawstring_model.config import Config
 from drawstring_model.conflict import AbortWrite
 from drawstring_model.environment import Crash, ExpireHeartbeat, ExpireLock, ReadSnapshot, RenewHeartbeat
@@ -23,15 +24,11 @@ from drawstring_model.rollback import (
 from drawstring_model.rule import Rule
 from drawstring_model.state import IDLE, Move, Phase, State, World, Writer
 from drawstring_model.writer import (
-    CheckConflicts,
-    CompleteInstant,
     GenerateRequestedTime,
     LookupKeys,
     RequestInstant,
     StartHeartbeat,
     StartInflight,
-    StopHeartbeat,
-    UpdateMetadata,
     WriteFile,
 )
 from drawstring_spec.errors import DrawstringError

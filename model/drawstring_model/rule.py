@@ -67,3 +67,10 @@ def later(world: World, time: int, config: Config) -> bool:
 def ticked(world: World, time: int) -> int:
     """The world's clock after `time` was given out."""
     return max(world.clock, time)
+
+
+def given(value: int | None) -> int:
+    """A parameter that the move must have."""
+    if value is None:
+        raise TypeError("the move lacks a parameter that its step needs")
+    return value

@@ -1,4 +1,4 @@
-"""A writer's life, in order: from its requested time to its completion.
+"""A writer's life, in order: from its requested time to its data files; `drawstring_model.completion` has the rest.
 
 Source: the specification's "Writer expectations", RFC-22, Java ``BaseHoodieWriteClient``. The rules for the table lock
 are in `drawstring_model.lock`, giving up is in `drawstring_model.conflict`.
@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy, numbered
-from drawstring_model.conflict import conflict_reason, fenced, next_token
+from drawstring_model.conflict import next_token
 from drawstring_model.reader import apply_changes, file_slices
-from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item, without_live
+from drawstring_model.rule import Rule, given, later, ticked, with_item, without_item, without_live
 from drawstring_model.state import (
-    IDLE,
     Changes,
-    Commit,
     DataFile,
     Group,
     Heartbeat,
@@ -33,12 +31,6 @@ from drawstring_model.state import (
 from drawstring_spec.steps import Step
 
 _FILE_EXISTS = "the file exists, and the storage does not replace it"
-
-
-def finished(writer: Writer) -> Writer:
-    """`writer`, idle again where it has nothing left to give back."""
-    over = writer.phase in (Phase.COMPLETED, Phase.ABORTED)
-    return IDLE if over and not writer.has_lock and not writer.beating else writer
 
 
 class GenerateRequestedTime(Rule):
@@ -74,7 +66,7 @@ class GenerateRequestedTime(Rule):
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """One more operation is started."""
         del config
-        time = _given(move.time)
+        time = given(move.time)
         started = world.started + 1
         world = world._replace(clock=ticked(world, time), started=started)
         return world, writer._replace(phase=Phase.TIMED, requested=time, number=started)
@@ -108,7 +100,7 @@ class StartHeartbeat(Rule):
         del config
         others = (beat for beat in world.heartbeats if beat.requested != writer.requested)
         beats = tuple(sorted((*others, Heartbeat(writer.requested, expired=False))))
-        live = LiveOperation(writer.requested, _given(move.writer), is_on_timeline=False)
+        live = LiveOperation(writer.requested, given(move.writer), is_on_timeline=False)
         world = world._replace(heartbeats=beats, ghost_live=with_item(world.ghost_live, live))
         return world, writer._replace(phase=Phase.BEATING, beating=True)
 
@@ -143,7 +135,7 @@ class RequestInstant(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The instant is pending. A writer whose heartbeat expired before counts as dead already."""
-        live = LiveOperation(writer.requested, _given(move.writer), is_on_timeline=False)
+        live = LiveOperation(writer.requested, given(move.writer), is_on_timeline=False)
         if live in world.ghost_live or config.rollback is RollbackPolicy.EAGER:
             others = without_live(world, writer.requested, move.writer)
             world = world._replace(ghost_live=with_item(others, live._replace(is_on_timeline=True)))
@@ -171,7 +163,7 @@ class LookupKeys(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """The operation of the workload, with every placement of the keys that are new."""
         changes = numbered(config.bounds.workload[writer.number - 1], writer.number)
-        known = _known_keys(world, writer_snapshot(world, writer, config))
+        known = _known_keys(world, lookup_basis(world, writer, config))
         new = [key for key, value in changes if value is not None and key not in known]
         for groups in product(range(1, config.bounds.groups + 1), repeat=len(new)):
             if writer.number == 1 and groups[:1] > (1,):
@@ -182,7 +174,7 @@ class LookupKeys(Rule):
         """Refused in the lock, and where a new key has no file group or a known one has one given."""
         if writer.has_lock:
             return "the writer still holds the table lock"
-        known = _known_keys(world, writer_snapshot(world, writer, config))
+        known = _known_keys(world, lookup_basis(world, writer, config))
         new = {key for key, value in move.changes or () if value is not None and key not in known}
         if move.changes is None or {key for key, _ in move.placement or ()} != new:
             return f"the keys to place are {sorted(new)}"
@@ -190,17 +182,17 @@ class LookupKeys(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The merge is planned."""
-        snapshot = writer_snapshot(world, writer, config)
-        known = _known_keys(world, snapshot)
+        basis = lookup_basis(world, writer, config)
+        known = _known_keys(world, basis)
         placement = move.placement or ()
         found = tuple((key, value) for key, value in move.changes or () if key in known or value is not None)
         homes = {**known, **dict(placement)}
         return world, writer._replace(
             phase=Phase.LOOKED_UP,
-            snapshot=snapshot,
+            snapshot=writer_snapshot(world, writer, config),
             changes=found,
             new_keys=tuple(key for key, _ in placement),
-            plan=_merged(world, snapshot, found, homes),
+            plan=_merged(world, basis, found, homes),
         )
 
 
@@ -270,155 +262,13 @@ class WriteFile(Rule):
         """The planned rows are in the file."""
         del config
         planned = next(file for file in writer.plan if file.group == move.group)
-        token = _given(move.token)
+        token = given(move.token)
         written = WrittenFile(planned.group, token, planned.base, planned.rows)
         file = DataFile(planned.group, writer.requested, token, planned.rows)
         others = (other for other in world.files if other[:3] != file[:3])
         return world._replace(files=tuple(sorted((*others, file)))), writer._replace(
             plan=without_item(writer.plan, planned), written=with_item(writer.written, written)
         )
-
-
-class CheckConflicts(Rule):
-    """Under the lock the writer compares its work with all that completed since its snapshot, and passes.
-
-    Enabled: all files are written; where writers lock, the writer believes that it holds the table lock; it is not
-    fenced, and `drawstring_model.conflict.conflict_reason` finds nothing.
-    Effect: the writer may complete.
-    Unchanged: the world.
-    """
-
-    step = Step.CHECK_CONFLICTS
-    phases = frozenset({Phase.INFLIGHT})
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """Once the files are written."""
-        del world, config
-        if not writer.plan:
-            yield Move(self.step, number)
-
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Refused with work left, without the lock, to a fenced writer, and for a conflict."""
-        del move
-        if writer.plan:
-            return "not all data files are written"
-        if config.locking and not writer.has_lock:
-            return "the writer does not hold the table lock"
-        if fenced(world, writer, config):
-            return "the heartbeat expired or the instant was rolled back"
-        reason = conflict_reason(world, writer, config)
-        return f"there is a conflict: {reason}" if reason else None
-
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """The snapshot is needed no more."""
-        del move, config
-        return world, writer._replace(phase=Phase.CHECKED, snapshot=())
-
-
-class UpdateMetadata(Rule):
-    """Under the lock the metadata table learns of the operation, before the operation is complete.
-
-    Enabled: the conflict check was passed.
-    Effect: the metadata table has an entry for the requested time; its readers ignore it until the instant is
-    complete.
-    Unchanged: the table's own files.
-    """
-
-    step = Step.UPDATE_METADATA
-    phases = frozenset({Phase.CHECKED})
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """Always."""
-        del world, writer, config
-        yield Move(self.step, number)
-
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Never refused."""
-        del world, writer, move, config
-        return None
-
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """The metadata table knows."""
-        del move
-        if config.planted is not PlantedBug.SKIP_UPDATE_METADATA:
-            world = world._replace(metadata=with_item(world.metadata, writer.requested))
-        return world, writer._replace(phase=Phase.UPDATED)
-
-
-class CompleteInstant(Rule):
-    """The completed file appears: from here on every reader sees the operation whole.
-
-    Enabled: the metadata table knows; where writers lock, the lease has not run out (the put carries its deadline);
-    the clocks may give this completion time out, and it is later than the requested time.
-    Effect: the commit is there; the file groups' locks are given back.
-    Unchanged: the data files, the requested and the inflight file.
-    """
-
-    step = Step.COMPLETE_INSTANT
-    phases = frozenset({Phase.UPDATED})
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """The next tick."""
-        early = config.planted is PlantedBug.EARLY_COMPLETION_TIME
-        yield Move(self.step, number, time=writer.requested if early else world.clock + 1)
-
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Refused once the lease ran out, and for a time that the clocks cannot show."""
-        unfenced = config.planted is PlantedBug.NO_FENCING
-        if not unfenced and not locked(world, writer, _given(move.writer), config):
-            return "the lease of the table lock ran out"
-        if config.planted is PlantedBug.EARLY_COMPLETION_TIME:
-            return None
-        if move.time is None or move.time <= writer.requested or not later(world, move.time, config):
-            return f"the clock has already given out {world.clock}"
-        return None
-
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """The operation is complete."""
-        del config
-        time = _given(move.time)
-        commit = Commit(writer.requested, time, writer.written, writer.changes, writer.new_keys)
-        world = world._replace(
-            commits=with_item(world.commits, commit),
-            clock=ticked(world, time),
-            group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
-            ghost_live=without_live(world, writer.requested, move.writer),
-        )
-        over = IDLE._replace(
-            phase=Phase.COMPLETED,
-            has_lock=writer.has_lock,
-            beating=writer.beating,
-            requested=writer.requested,
-        )
-        return world, finished(over)
-
-
-class StopHeartbeat(Rule):
-    """The heartbeat's file is removed; the operation is over.
-
-    Enabled: the operation is completed or given up, the lock is given back, and the writer has a heartbeat.
-    Effect: the heartbeat file is gone; the writer is idle.
-    Unchanged: the timeline, the data files, the locks.
-    """
-
-    step = Step.STOP_HEARTBEAT
-    phases = frozenset({Phase.COMPLETED, Phase.ABORTED})
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """Once the lock is given back."""
-        del world, writer, config
-        yield Move(self.step, number)
-
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Refused in the lock, and to a writer that has no heartbeat."""
-        del world, move, config
-        return "the writer still holds the table lock" if writer.has_lock or not writer.beating else None
-
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """Nothing of the operation is left in the writer."""
-        del move, config
-        beats = tuple(beat for beat in world.heartbeats if beat.requested != writer.requested)
-        return world._replace(heartbeats=beats), IDLE
 
 
 def may_start(world: World, number: int, config: Config) -> bool:
@@ -441,6 +291,13 @@ def writer_snapshot(world: World, writer: Writer, config: Config) -> tuple[tuple
     )
 
 
+def lookup_basis(world: World, writer: Writer, config: Config) -> tuple[tuple[Time, Time], ...]:
+    """The commits that keys are looked up in: the snapshot, unless that rule is broken."""
+    if config.planted is PlantedBug.LOOKUP_AHEAD_OF_TIME:
+        return tuple((commit.requested, commit.completion) for commit in world.commits)
+    return writer_snapshot(world, writer, config)
+
+
 def _known_keys(world: World, snapshot: tuple[tuple[Time, Time], ...]) -> dict[Key, Group]:
     """The file group of each key in `snapshot`; of a key in several the first."""
     slices = file_slices(world, {requested for requested, _ in snapshot})
@@ -459,10 +316,3 @@ def _merged(
         apply_changes(table, tuple(change for change in changes if homes[change[0]] == group))
         planned.append(PlannedFile(group, base.requested if base else None, tuple(sorted(table.items()))))
     return tuple(planned)
-
-
-def _given(value: int | None) -> int:
-    """A parameter that the move must have."""
-    if value is None:
-        raise TypeError("the move lacks a parameter that its step needs")
-    return value

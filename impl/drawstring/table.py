@@ -6,6 +6,7 @@ is touched. How rows are found, merged and written is the engine's; how a write 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +16,7 @@ import pyarrow as pa
 from drawstring.context import TableContext
 from drawstring.engine import Engine
 from drawstring.engine.embedded import EmbeddedEngine
-from drawstring.errors import EngineError
+from drawstring.errors import EngineError, StorageError
 from drawstring.events import Listener, ignore
 from drawstring.files import FileSlice, Snapshot
 from drawstring.options import Options
@@ -221,7 +222,9 @@ class Table:
 
     def _run(self, context: TableContext, body: Any) -> WriteResult:
         result = run_write(context, body, load_snapshot=_writer_snapshot)
-        self._refreshed()
+        with contextlib.suppress(StorageError):
+            # The write is complete; that its properties cannot be read again now must not say otherwise.
+            self._refreshed()
         return result
 
     def read(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from drawstring.context import TableContext
-from drawstring.errors import LostLockError, StorageError
+from drawstring.errors import DeadlineExceededError, LostLockError, StorageError
 from drawstring.events import Event
 from drawstring.ports import Lease
 from drawstring_spec.steps import Step
@@ -57,6 +57,7 @@ def critical_section(context: TableContext, *, purpose: str, requested_time: str
 
     Raises:
         LockTimeoutError: others held it for too long.
+        LostLockError: a call under the lock came after the lock's deadline, and had no effect.
 
     """
     ports = context.ports
@@ -81,6 +82,13 @@ def critical_section(context: TableContext, *, purpose: str, requested_time: str
         # The step has happened by now; a listener that fails must not keep the lock.
         context.emit(Event(Step.ACQUIRE_LOCK, requested_time, detail))
         yield section
+    except DeadlineExceededError as error:
+        raise LostLockError(
+            f"The table lock, held to {purpose}, ran out before its work was done.",
+            rule="CC-022",
+            way_out="Nothing of the operation is visible; try it again, with a larger drawstring.write.lock.ttl.ms "
+            "where the machine pauses for long.",
+        ) from error
     finally:
         if duty is not None:
             duty.stop()

@@ -197,7 +197,8 @@ class Refinement:
 
     def _take_removal(self, name: str, file: TimelineFile) -> None:
         """The model takes a failed instant off the timeline in one step; on storage it is two deletes."""
-        if file.state is InstantState.INFLIGHT:
+        requested = file._replace(state=InstantState.REQUESTED)
+        if file.state is InstantState.INFLIGHT and requested in self.view.timeline:
             self._half_removed.add(file)
             return
         self._half_removed.discard(file._replace(state=InstantState.INFLIGHT))
@@ -242,7 +243,7 @@ class Refinement:
         writer = self._place(change.writer)
         mine = self._writer(writer)
         if mine.requested != requested_time or not mine.beating:
-            return  # Of an operation that is not requested yet, or was rolled back: nobody looks at it.
+            return  # Not requested yet, or rolled back: nobody looks at it.
         if change.after is not None:
             self._move(Move(Step.RENEW_HEARTBEAT, writer))
         elif not (mine.has_lock and mine.phase is Phase.ABORTED):
@@ -262,7 +263,7 @@ class Refinement:
         if change.after is not None:
             self._move(Move(Step.WRITE_FILE, self._place(change.writer), group=group, token=token))
             return
-        if requested_time not in self.state.world.requested:
+        if requested_time not in self._known():
             return  # Off the timeline: the file was nobody's.
         for rollback in self.state.world.rollbacks:
             if rollback.target == requested_time and rollback.state is InstantState.INFLIGHT:
@@ -366,7 +367,7 @@ class Refinement:
         if timeline != model.timeline:
             raise self._finding(difference("timeline", timeline, model.timeline))
         # Files of an instant that is off the timeline are nobody's: what a dead writer still wrote, and may remove.
-        known = set(self.state.world.requested)
+        known = self._known()
         files = {name: rows for name, rows in view.data_files.items() if name[1] in known}
         expected_files = {name: dict(rows) for name, rows in model.data_files.items() if name[1] in known}
         if files != expected_files:
@@ -378,6 +379,10 @@ class Refinement:
         beats, expected = pending & view.heartbeats.keys(), pending & model.heartbeats
         if beats != expected:
             raise self._finding(difference("heartbeats", beats, expected))
+
+    def _known(self) -> set[int]:
+        """Times of writes that are on the timeline."""
+        return {*self.state.world.requested, *self.state.world.inflight}
 
     def _pending(self, model: StorageView) -> set[int]:
         """Times of pending writes that nobody has begun to roll back: those whose heartbeats matter."""

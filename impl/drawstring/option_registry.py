@@ -347,7 +347,7 @@ _SPARK = (
     OptionSpec(
         "drawstring.spark.embedded.max.rows",
         int,
-        50_000,
+        100_000,
         "A Spark DataFrame of at most so many rows is inserted, upserted or deleted by the embedded engine in the "
         "driver, where the base files of the touched partitions are small too; 0 never does.",
         minimum=0,
@@ -411,6 +411,17 @@ _FORMAT = (
     ),
 )
 
+_READ = (
+    OptionSpec(
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
+        bool,
+        True,
+        "Changes of a range whose commits are archived, or some of whose files are cleaned, are taken from the newest "
+        "snapshot: rows whose last change lies in the range. Otherwise such a range is refused.",
+        used_by="read",
+    ),
+)
+
 OPTION_SPECS: Final[tuple[OptionSpec, ...]] = (
     *_CREATION,
     *_CONCURRENCY,
@@ -419,4 +430,5 @@ OPTION_SPECS: Final[tuple[OptionSpec, ...]] = (
     *_RECORDS,
     *_SPARK,
     *_FORMAT,
+    *_READ,
 )

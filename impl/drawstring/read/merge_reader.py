@@ -18,7 +18,7 @@ from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, apply_winners, comparable, winners
 from drawstring.data.partial_merge import fold
 from drawstring.data.record_keys import record_keys
-from drawstring.errors import NotFoundError
+from drawstring.errors import CorruptFileError, NotFoundError
 from drawstring.files import LogFile
 from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import data_records, delete_records, is_commit_time, is_partial
@@ -184,6 +184,11 @@ def _records(block: LogBlock, query: SliceQuery) -> LogBatch:
     present = frozenset(table.column_names) if is_partial(block) else None
     rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query)
     keys = _keys(rows, rules)
+    if keys.null_count:
+        raise CorruptFileError(
+            f"The log file {block.path} has {keys.null_count} records without a record key.",
+            way_out="Restore the file from a copy; nothing was changed.",
+        )
     deleted = _marked(rows, rules)
     ordering = _base_ordering(rows, query)
     absolute = deleted.copy()

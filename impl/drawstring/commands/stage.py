@@ -24,6 +24,9 @@ QUIET: Final = {
 }
 """Settings of a session that is started for one program: little work, little talk."""
 
+_SHORT_LIVED: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""A JVM that lives for a minute: compiling its code to the utmost costs more than it gains."""
+
 
 class Stage(Protocol):
     """An engine, and how one brings data to it and asks it questions."""
@@ -93,7 +96,7 @@ class SparkStage:
         from drawstring.spark.session import local_session  # noqa: PLC0415 -- as above
 
         with _standard_error_to(log):
-            self._session = local_session("drawstring demo", config=QUIET)
+            self._session = local_session("drawstring demo", config={**QUIET, **_SHORT_LIVED})
         self.engine: Engine = SparkEngine(self._session)
         self.title = f"Spark {self._session.version} ({self._session.sparkContext.master})"
 

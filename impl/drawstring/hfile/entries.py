@@ -210,7 +210,7 @@ def _starts_by_walking(content: bytes, fail: Callable[[str], Exception]) -> Posi
     return np.array(starts, np.int64)
 
 
-def gather(content: bytes | memoryview, starts: Positions, ends: Positions) -> pa.Array:
+def gather(content: bytes | memoryview | Bytes, starts: Positions, ends: Positions) -> pa.Array:
     """Copy pieces of bytes into a ``large_binary`` array.
 
     Args:

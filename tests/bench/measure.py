@@ -56,10 +56,11 @@ class Measurement:
 
     @property
     def ratio(self) -> float | None:
-        """Ours / baseline; None where the baseline was not run."""
+        """Ours / baseline; None where the baseline was not run, or was too short to be measured."""
         if self.baseline is None or self.baseline not in self.seconds:
             return None
-        return self.median(self.ours) / self.median(self.baseline)
+        baseline = self.median(self.baseline)
+        return self.median(self.ours) / baseline if baseline else None
 
     @property
     def is_reached(self) -> bool | None:

@@ -15,10 +15,20 @@ if TYPE_CHECKING:
     from drawstring.engine.embedded import EmbeddedEngine
     from drawstring.errors import DrawstringError
     from drawstring.protocol.write import WriteResult
+    from drawstring.read.mergers import register_merger
     from drawstring.spark import SparkEngine
     from drawstring.table import Table
 
-__all__ = ["DrawstringError", "EmbeddedEngine", "Engine", "SparkEngine", "Table", "WriteResult", "__version__"]
+__all__ = [
+    "DrawstringError",
+    "EmbeddedEngine",
+    "Engine",
+    "SparkEngine",
+    "Table",
+    "WriteResult",
+    "__version__",
+    "register_merger",
+]
 
 _HOMES: Final = {
     "DrawstringError": "drawstring.errors",
@@ -27,6 +37,7 @@ _HOMES: Final = {
     "SparkEngine": "drawstring.spark",
     "Table": "drawstring.table",
     "WriteResult": "drawstring.protocol.write",
+    "register_merger": "drawstring.read.mergers",
 }
 
 

@@ -75,7 +75,7 @@ def render_file_groups(groups: Sequence[FileGroupFacts]) -> RenderableType:
         shown = facts.group.partition_path
         table.add_row(
             "" if shown == partition else escape(shown or "(not partitioned)"),
-            _short(facts.group.file_id),
+            short_file_id(facts.group.file_id),
             versions,
             _count(newest.num_rows),
             format_size(newest.size),
@@ -146,7 +146,7 @@ def format_size(num_bytes: int) -> str:
     return f"{size:,.{digits}f} {unit}"
 
 
-def _short(file_id: str) -> str:
+def short_file_id(file_id: str) -> str:
     """The first eight digits and the number behind the UUID: one task numbers its files in several partitions."""
     uuid, dash, number = file_id.rpartition("-")
     return f"{uuid[:8]}…{dash}{number}" if uuid else file_id[:12]

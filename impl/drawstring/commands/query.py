@@ -1,0 +1,119 @@
+"""``drawstring read``: rows of a table on a terminal, or as JSON, CSV or Parquet for other programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+import drawstring as ds
+from drawstring.commands.look import AsOfOption, PathArgument
+from drawstring.errors import InputError
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+ColumnOption = Annotated[list[str] | None, typer.Option("--column", "-c", help="A column that is wanted; repeat it.")]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option("--where", "-w", help="A condition, such as 'month >= 6' or \"name == 'x'\"; all of them must hold."),
+]
+LimitOption = Annotated[int, typer.Option(min=0, help="So many rows at most; 0 for all.")]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How rows are printed; Parquet only into a pipe.")]
+_OPERATORS = ("==", "!=", ">=", "<=", ">", "<")
+
+
+def read(
+    path: PathArgument,
+    *,
+    column: ColumnOption = None,
+    where: WhereOption = None,
+    as_of: AsOfOption = None,
+    read_optimized: Annotated[bool, typer.Option(help="Read base files only, which is faster and may lag.")] = False,
+    meta: Annotated[bool, typer.Option(help="With the five _hoodie_ columns in front.")] = False,
+    limit: LimitOption = 20,
+    output: FormatOption = Format.TABLE,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Print rows of a table: a snapshot of now, or as of an earlier time.
+
+    Nothing is changed. Example: drawstring read /data/trips -c id -c fare -w 'fare > 100' --as-of 2024-01-31
+    """
+    table = ds.Table.open(path).read(
+        as_of=as_of,
+        columns=column or None,
+        filter=[parse_condition(text) for text in where] if where else None,
+        read_optimized=read_optimized,
+        meta_columns=meta,
+    )
+    shown = table if limit == 0 else table.slice(0, limit)
+    print_rows(shown, Format.JSON if as_json else output, total=table.num_rows)
+
+
+def parse_condition(text: str) -> tuple[str, str, Any]:
+    """Return column, operator and value of a condition. The value is JSON, or text without quotes.
+
+    Raises:
+        InputError: there is no operator in it.
+
+    """
+    for operator in _OPERATORS:
+        name, found, value = text.partition(operator)
+        if found and name.strip():
+            return name.strip(), operator, _value(value.strip())
+    raise InputError(
+        f"The condition {text!r} has no operator.", way_out=f"Write: column {' | '.join(_OPERATORS)} value."
+    )
+
+
+def _value(text: str) -> Any:
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def print_rows(table: pa.Table, output: Format, *, total: int) -> None:
+    """Print rows in a format; `total` tells how many there are besides those shown."""
+    if output is Format.JSON:
+        for line in _json_lines(table):
+            typer.echo(line)
+    elif output is Format.CSV:
+        pyarrow.csv.write_csv(table, sys.stdout.buffer)
+    elif output is Format.PARQUET:
+        if sys.stdout.isatty():
+            raise InputError("Parquet is no text for a terminal.", way_out="Send it to a file: ... > rows.parquet")
+        pyarrow.parquet.write_table(table, sys.stdout.buffer)
+    else:
+        grid = Grid(header_style="bold", box=None, pad_edge=False)
+        for name in table.column_names:
+            grid.add_column(escape(name), no_wrap=True)
+        for row in table.to_pylist():
+            grid.add_row(*("" if value is None else escape(str(value)) for value in row.values()))
+        Console().print(grid)
+        Console().print(f"[dim]{table.num_rows:,} of {total:,} rows[/]")
+
+
+def _json_lines(table: pa.Table) -> Iterator[str]:
+    for batch in table.to_batches():
+        for row in batch.to_pylist():
+            yield json.dumps(row, default=str)

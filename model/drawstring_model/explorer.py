@@ -82,6 +82,7 @@ class Explorer:
         config: which protocol, and its bounds.
         witnesses: interesting situations, by name, that are looked for beside the promises.
         max_states: the exploration stops, unexhausted, after the level on which it has this many; None for no limit.
+        until: the exploration stops, unexhausted, after the level on which this promise is broken.
         progress: hears of each level.
 
     """
@@ -92,11 +93,13 @@ class Explorer:
         *,
         witnesses: Mapping[str, Witness] | None = None,
         max_states: int | None = None,
+        until: Promise | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._config = config
         self._witnesses = dict(witnesses or {})
         self._max_states = max_states
+        self._until = until
         self._progress = progress
         self._worlds: dict[World, int] = {}
         self._world_list: list[World] = []
@@ -119,7 +122,7 @@ class Explorer:
         self._parents[start] = -1
         self._look_at(0, start, 0)
         level, depth = [start], 0
-        while level and not (self._max_states and len(self._parents) >= self._max_states):
+        while level and not self._has_enough():
             following = self._next_level(level, depth + 1)
             if self._progress:
                 self._progress(depth, len(self._parents))
@@ -138,6 +141,11 @@ class Explorer:
             },
             witnesses=self._seen,
         )
+
+    def _has_enough(self) -> bool:
+        """Whether a limit was reached."""
+        too_many = self._max_states is not None and len(self._parents) >= self._max_states
+        return too_many or self._until in self._broken
 
     def _next_level(self, level: list[int], depth: int) -> list[int]:
         """The states one step from `level` that are not known yet; each remembers whence it was reached."""
@@ -269,7 +277,8 @@ def explore(
     *,
     witnesses: Mapping[str, Witness] | None = None,
     max_states: int | None = None,
+    until: Promise | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
     """Explore every state of `config` within its bounds; see `Explorer` for the arguments."""
-    return Explorer(config, witnesses=witnesses, max_states=max_states, progress=progress).run()
+    return Explorer(config, witnesses=witnesses, max_states=max_states, until=until, progress=progress).run()

@@ -1,0 +1,90 @@
+"""Each promise notices the bug that breaks it, and holds within the same bounds without the bug."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drawstring_model.config import (
+    Bounds,
+    ClockKind,
+    Config,
+    PlantedBug,
+    SnapshotTime,
+    delete,
+    upsert,
+)
+from drawstring_model.explorer import explore
+from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES, Promise
+
+TWO_UPSERTS = (upsert(1), upsert(1))
+CALM = Bounds(workload=TWO_UPSERTS, faults=0)
+# Where the file group is given, only one is needed; two would only double the states.
+ONE_GROUP = replace(CALM, groups=1)
+# Two keys in one file group: only the comparison of file groups stands between the writers.
+TWO_KEYS = replace(ONE_GROUP, workload=(upsert(1), upsert(2)))
+
+CASES = [
+    pytest.param(bug, promise, config, id=bug.value)
+    for bug, promise, config in [
+        (PlantedBug.SKIP_CONFLICT_CHECK, Promise.NO_LOST_UPDATE, Config(bounds=TWO_KEYS)),
+        (PlantedBug.SKIP_KEY_CHECK, Promise.NO_DUPLICATE_KEYS, Config(bounds=CALM)),
+        (PlantedBug.SNAPSHOT_AHEAD_OF_TIME, Promise.NO_LOST_UPDATE, Config(bounds=ONE_GROUP)),
+        (
+            PlantedBug.LOOKUP_AHEAD_OF_TIME,
+            Promise.CONSISTENT_READ,
+            Config(bounds=replace(CALM, workload=(upsert(1), upsert(1), delete(1)))),
+        ),
+        (
+            PlantedBug.NO_FENCING,
+            Promise.NO_LOST_UPDATE,
+            Config(bounds=replace(ONE_GROUP, faults=1, crashes=0, heartbeat_expiries=0)),
+        ),
+        (PlantedBug.IGNORE_HEARTBEAT, Promise.LIVE_WRITER_KEPT, Config(bounds=ONE_GROUP)),
+        (PlantedBug.STALE_ROLLBACK_LIST, Promise.LEGAL_TRANSITIONS, Config(bounds=ONE_GROUP)),
+        (
+            PlantedBug.IGNORE_ROLLBACK,
+            Promise.NO_UNDONE_WRITE,
+            Config(
+                # One writer's operation, and another writer that has nothing to do but roll it back.
+                bounds=replace(ONE_GROUP, workload=(upsert(1),), faults=2, crashes=0, renewals=1),
+            ),
+        ),
+        (
+            PlantedBug.ADOPT_COLLIDING_TIME,
+            Promise.NO_UNDONE_WRITE,
+            Config(clock=ClockKind.NON_MONOTONIC, bounds=replace(TWO_KEYS, groups=2)),
+        ),
+        (PlantedBug.READ_UNCOMMITTED, Promise.CONSISTENT_READ, Config(bounds=CALM)),
+        (PlantedBug.SKIP_UPDATE_METADATA, Promise.LEGAL_TRANSITIONS, Config(bounds=CALM)),
+        (
+            PlantedBug.EARLY_COMPLETION_TIME,
+            Promise.TIME_TRAVEL_STABILITY,
+            Config(snapshot_time=SnapshotTime.COMPLETION, bounds=replace(CALM, workload=(upsert(1), upsert(2)))),
+        ),
+    ]
+]
+
+
+@pytest.mark.parametrize(("bug", "promise", "config"), CASES)
+def test_the_promise_notices_the_bug(bug, promise, config):
+    exploration = explore(replace(config, planted=bug), until=promise)
+
+    assert not exploration.holds(promise)
+
+
+@pytest.mark.parametrize(("bug", "promise", "config"), CASES)
+def test_the_promise_holds_without_the_bug(bug, promise, config):
+    exploration = explore(config)
+
+    assert exploration.exhausted
+    assert exploration.holds(promise)
+
+
+def test_every_bug_is_planted_somewhere():
+    assert {case.values[0] for case in CASES} == set(PlantedBug)
+
+
+def test_every_promise_has_a_bug_that_it_notices():
+    assert {case.values[1] for case in CASES} == {*INVARIANTS, *STEP_PROPERTIES}

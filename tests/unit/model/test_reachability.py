@@ -1,0 +1,35 @@
+"""No promise is kept for want of danger: the situation that it is about is reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from drawstring_model.config import Bounds, ClockKind, Config, upsert
+from drawstring_model.explorer import explore
+from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES, Promise
+from drawstring_model.reachability import WITNESSES
+
+CONFLICTING = Bounds(workload=(upsert(1), upsert(1)), heartbeat_expiries=0, lock_expiries=0)
+DISJOINT = Bounds(workload=(upsert(1), upsert(2)), faults=0)
+
+BOUNDS = {
+    Promise.CONSISTENT_READ: Config(bounds=Bounds(workload=(upsert(1), upsert(1), upsert(2)), faults=0)),
+    Promise.NO_LOST_UPDATE: Config(bounds=CONFLICTING),
+    Promise.NO_DUPLICATE_KEYS: Config(bounds=CONFLICTING),
+    # Only clocks that repeat themselves give two operations one time.
+    Promise.NO_UNDONE_WRITE: Config(clock=ClockKind.NON_MONOTONIC, bounds=DISJOINT),
+    Promise.LIVE_WRITER_KEPT: Config(bounds=CONFLICTING),
+    Promise.LEGAL_TRANSITIONS: Config(bounds=CONFLICTING),
+    Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
+}
+
+
+@pytest.mark.parametrize("promise", WITNESSES, ids=lambda promise: promise.value)
+def test_the_danger_that_the_promise_is_about_is_reached(promise):
+    exploration = explore(BOUNDS[promise], witnesses={promise.value: WITNESSES[promise]})
+
+    assert exploration.witnesses[promise.value] > 0
+
+
+def test_every_promise_has_a_twin():
+    assert set(WITNESSES) == {*INVARIANTS, *STEP_PROPERTIES}

@@ -1,0 +1,54 @@
+"""Random walks through bounds that are too large to exhaust keep every promise of the default configuration."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drawstring_model.config import Bounds, Config, SnapshotTime, delete, upsert
+from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES
+from drawstring_model.protocol import apply, enabled
+from drawstring_model.state import initial_state
+
+LARGE = Bounds(
+    writers=3,
+    groups=3,
+    workload=(upsert(1, 2), upsert(2, 3), delete(1), upsert(1, 3), delete(2, 3), upsert(1, 2, 3)),
+    crashes=3,
+    heartbeat_expiries=3,
+    lock_expiries=3,
+    faults=6,
+    faults_until=6,
+    renewals=2,
+)
+WALK = st.lists(st.integers(min_value=0, max_value=2**16), min_size=40, max_size=160)
+
+
+@given(choices=WALK)
+@settings(max_examples=150)
+def test_no_walk_breaks_a_promise_of_the_default_configuration(choices):
+    config = Config(bounds=LARGE)
+    state = initial_state(LARGE.writers)
+
+    for choice in choices:
+        moves = enabled(state, config)
+        if not moves:
+            break
+        state = apply(state, moves[choice % len(moves)], config)
+        findings = [check(state.world, config) for check in INVARIANTS.values()]
+        assert findings == [None] * len(findings)
+
+
+@given(choices=WALK)
+@settings(max_examples=100)
+def test_no_walk_changes_a_snapshot_by_completion_time(choices):
+    config = Config(bounds=LARGE, snapshot_time=SnapshotTime.COMPLETION)
+    state = initial_state(LARGE.writers)
+
+    for choice in choices:
+        moves = enabled(state, config)
+        if not moves:
+            break
+        before, state = state, apply(state, moves[choice % len(moves)], config)
+        for check in STEP_PROPERTIES.values():
+            assert check(before.world, state.world, config) is None

@@ -1,0 +1,70 @@
+"""The table of configurations in the docs is what the explorer finds now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drawstring_model.invariants import INVARIANTS, Promise
+from drawstring_model.table import combinations, explored, rendered_head, rendered_row, shards
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "model-configurations.md"
+SHARDS = shards()
+
+
+def rows_of_the_page():
+    text = PAGE.read_text(encoding="utf-8")
+    assert rendered_head() in text
+    return text.partition(rendered_head() + "\n")[2].splitlines()
+
+
+def first_row(number):
+    return sum(len(shard) for shard in SHARDS[:number])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(SHARDS)))
+def test_the_rows_of_the_page_are_current(number):
+    start = first_row(number)
+    published = rows_of_the_page()[start : start + len(SHARDS[number])]
+
+    found = list(explored(SHARDS[number]))
+
+    assert published == [rendered_row(row) for row in found]
+    assert all(row.exhausted for row in found)
+
+
+def test_the_page_has_all_combinations_and_the_three_rows_beside_the_default():
+    assert len(combinations()) == len(set(combinations())) == 48
+    assert len(rows_of_the_page()) == 51
+
+
+def test_every_row_has_two_writers_two_keys_two_file_groups_and_three_operations():
+    for config in (config for shard in SHARDS for config in shard):
+        bounds = config.bounds
+        keys = {key for operation in bounds.workload for key, _ in operation}
+        assert (bounds.writers, len(keys), bounds.groups, len(bounds.workload)) == (2, 2, 2, 3)
+
+
+def test_the_default_keeps_every_invariant_in_more_than_a_hundred_thousand_states():
+    row = rows_of_the_page()[48]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+
+    assert cells[7 : 7 + len(INVARIANTS)] == ["holds"] * len(INVARIANTS)
+    assert int(cells[-1].replace(",", "")) >= 100_000
+    assert Promise.TIME_TRAVEL_STABILITY not in INVARIANTS
+
+
+def test_eager_rollback_beside_another_writer_breaks_a_promise():
+    cells = [cell.strip() for cell in rows_of_the_page()[50].strip("|").split("|")]
+
+    assert cells[5] == "EAGER"
+    assert cells[7:14] != ["holds"] * 7
+
+
+def test_snapshots_by_completion_time_are_stable():
+    cells = [cell.strip() for cell in rows_of_the_page()[49].strip("|").split("|")]
+
+    assert cells[6] == "COMPLETION"
+    assert cells[7:14] == ["holds"] * 7

@@ -100,7 +100,7 @@ class Client:
                 dict.fromkeys(
                     event.requested_time
                     for event in self.writer.events[told_before:]
-                    if event.step is Step.GENERATE_REQUESTED_TIME and event.requested_time is not None
+                    if event.step is Step.REQUEST_INSTANT and event.requested_time is not None
                 )
             )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from drawstring.errors import TimeTravelError
 from drawstring_sim.client import (
+    ALONE,
     EXPIRED_MS,
     HEARTBEAT_INTERVAL_MS,
     LOCK_TTL_MS,
@@ -22,13 +23,14 @@ from drawstring_sim.client import (
 )
 from drawstring_sim.clocks import ClockSettings
 from drawstring_sim.faults import Fault, NoFaults, SeededFaults
-from drawstring_sim.judge import Attempt, VerdictError, check_history, content_of
+from drawstring_sim.judge import Attempt, VerdictError, check_history, check_nothing_is_left, content_of
 from drawstring_sim.kernel import SeededSchedule
 from drawstring_sim.operations import Kind, Operation
 from drawstring_sim.raw_state import RawState, read_raw_state
 from drawstring_sim.recorder import Recorder
 from drawstring_sim.refinement import Refinement
 from drawstring_sim.table_driver import create_table, read_content
+from drawstring_sim.tasks import TaskMode, TaskTroubles
 from drawstring_sim.world import World
 
 DAYS = ("d1", "d2")
@@ -49,6 +51,8 @@ class Weather:
         errors_per_thousand: how many fail, lose their answer, or are sent twice.
         skew_ms: writers' wall clocks differ by up to this much from the true time.
         jump_ms: before each operation a clock may be set by up to this much.
+        alone: one writer without a lock file and heartbeats, which rolls failed writes back at once. The model's lock
+            and heartbeats have no counterpart then, so such a history is judged by raw bytes and readers only.
 
     """
 
@@ -60,10 +64,17 @@ class Weather:
     errors_per_thousand: int = 4
     skew_ms: int = 5_000
     jump_ms: int = 60_000
+    alone: bool = False
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """Options of all writers."""
+        return ALONE if self.alone else TOGETHER
 
 
 CALM = Weather(pause_per_thousand=0, crashes_per_thousand=0, errors_per_thousand=0, skew_ms=0, jump_ms=0)
 ROUGH = Weather()
+ALONE_IN_ROUGH_WEATHER = Weather(writers=1, operations=10, crashes_per_thousand=6, errors_per_thousand=9, alone=True)
 
 
 @dataclass(slots=True)
@@ -101,7 +112,7 @@ def run_history(seed: int, weather: Weather = ROUGH) -> History:
     history = History(seed)
     schedule = SeededSchedule(seed, pause_per_thousand=weather.pause_per_thousand, pause_ms=weather.pause_ms)
     world = World(schedule, seed=seed, recorder=history.recorder)
-    founder = client(world, "founder", TOGETHER, history.attempts)
+    founder = client(world, "founder", weather.options, history.attempts)
     world.run(founder.writer, lambda: create_table(founder.writer, founder.options))
     faults = SeededFaults(seed, _odds(weather))
     world.kernel.faults = faults
@@ -114,7 +125,7 @@ def run_history(seed: int, weather: Weather = ROUGH) -> History:
             worker.go_on()
     world.kernel.faults, world.kernel.schedule = NoFaults(), SeededSchedule(seed)
     history.crashes = sum(fault.is_crash for _, fault in faults.struck)
-    _judge(world, history)
+    _judge(world, history, weather)
     world.close()
     return history
 
@@ -149,8 +160,15 @@ class _Worker:
         if not self._left:
             return
         self._lives += 1
+        # Tasks of one batch run in turn or side by side.
+        troubles = TaskTroubles(mode=self._random.choice(list(TaskMode)))
         handle = client(
-            self._world, f"w{self._number}.{self._lives}", TOGETHER, self._history.attempts, clock=self._clock
+            self._world,
+            f"w{self._number}.{self._lives}",
+            self._weather.options,
+            self._history.attempts,
+            clock=self._clock,
+            troubles=troubles,
         )
         self._world.kernel.spawn(handle.writer.incarnation, lambda: self._work(handle), f"{handle.writer.name} loop")
 
@@ -168,30 +186,34 @@ class _Worker:
         return Operation.of(kind, {key: self._random.randrange(1_000_000) for key in keys})
 
 
-def _judge(world: World, history: History) -> None:
+def _judge(world: World, history: History, weather: Weather) -> None:
     """Judge the history as it is, then let one more writer clean up, and judge again."""
-    refinement = _refined(history)
+    _refine(history, weather)
     raw = read_raw_state(world.disk.contents())
     check_history(raw, history.attempts)
     check_readers(world, history, raw, "reader")
     world.kernel.advance(EXPIRED_MS)
-    last = client(world, "last", TOGETHER, history.attempts)
+    last = client(world, "last", weather.options, history.attempts)
     attempt = last.run(Operation.of(Kind.UPSERT, {("d1", "k1"): 1}))
     if not attempt.succeeded:
         raise VerdictError(f"The last writer cannot write: {attempt}: {attempt.error}")
     history.raw = read_raw_state(world.disk.contents())
     check_history(history.raw, history.attempts)
     check_no_write_is_pending(history.raw)
+    if weather.alone:
+        # Among several, a writer that is slow to notice its death may leave a file that nobody sees.
+        check_nothing_is_left(history.raw)
     check_readers(world, history, history.raw, "last reader")
-    refinement = _refined(history)
-    history.moves = len(refinement.moves)
+    _refine(history, weather)
     history.steps = len(world.kernel.trace)
 
 
-def _refined(history: History) -> Refinement:
+def _refine(history: History, weather: Weather) -> None:
+    if weather.alone:
+        return
     refinement = Refinement(history.recorder, LOCK_TTL_MS, HEARTBEAT_INTERVAL_MS * TOLERABLE_MISSES)
     refinement.check()
-    return refinement
+    history.moves = len(refinement.moves)
 
 
 def check_no_write_is_pending(raw: RawState) -> None:

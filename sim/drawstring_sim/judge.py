@@ -25,7 +25,7 @@ class Attempt:
     Attributes:
         writer: its name.
         operation: what it tried.
-        requested_times: that the writer took for it, in order; usually one.
+        requested_times: under which the writer put it on the timeline, in order; at most one.
         succeeded: it was told that its write is complete.
         refused: it was told that nothing of its write is visible.
         error: what it was told otherwise; None where it succeeded or died.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from drawstring_sim.histories import CALM, ROUGH, run_history
+from drawstring_sim.histories import ALONE_IN_ROUGH_WEATHER, CALM, ROUGH, run_history
 
 SHARDS = 4
 SEEDS = int(os.environ.get("DRAWSTRING_SIM_SEEDS", "40"))
@@ -34,6 +34,13 @@ def test_rough_histories_are_behaviours_of_the_model_and_serializable(shard):
     assert told["success"] > SEEDS // SHARDS
     assert told["death"] > 0
     assert told["StorageError"] > 0
+
+
+@pytest.mark.slow
+def test_a_writer_that_is_alone_and_keeps_dying_loses_nothing_and_leaves_nothing():
+    told = _outcomes(range(SEEDS // 2), ALONE_IN_ROUGH_WEATHER)
+    assert told["success"] > SEEDS
+    assert told["death"] > SEEDS // 4
 
 
 def test_calm_histories_end_in_success_or_conflict_and_in_nothing_else():

@@ -116,7 +116,7 @@ def test_the_command_tells_a_history_line_by_line():
 
 
 def test_the_command_tells_the_seed_that_broke_a_promise(monkeypatch):
-    def broken(world, history):
+    def broken(world, history, weather):
         raise VerdictError("a promise")
 
     monkeypatch.setattr(histories, "_judge", broken)

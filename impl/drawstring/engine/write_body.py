@@ -126,7 +126,7 @@ class RowsBody:
 
     def discard(self) -> None:
         """See `WriteBody.discard`."""
-        self._data = self._data.slice(0, 0)
+        self._data = self._data.schema.empty_table()
         self._partitions, self._plans = (), ()
 
     def _find(self, files: Sequence[BaseFile], keys: Mapping[str, pa.Array]) -> dict[BaseFile, Rows]:

@@ -409,3 +409,8 @@ def test_keys_and_rows_stay_together_where_new_rows_stand_before_updates(world):
         ("1", 1, "one"),
         ("5", 5, "five"),
     ]
+
+
+def test_partitions_are_written_in_their_order_whatever_that_of_the_rows(world):
+    result = world.create().insert(rows((1, "c", 1, "x"), (2, "a", 1, "x"), (3, "b", 1, "x")))
+    assert [stat.group.partition_path for stat in result.stats] == ["a", "b", "c"]

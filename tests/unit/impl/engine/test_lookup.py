@@ -175,3 +175,9 @@ def test_a_filter_of_another_layout_is_made_again(world):
     world.open({"hoodie.index.bloom.num_entries": 100}).upsert(many([1], ts=2))
     (bloom,) = filters(world)
     assert bloom.row_entries == 100
+
+
+def test_a_body_that_is_discarded_holds_no_rows(world):
+    body = body_that_inserts(world, many(range(1000)))
+    body.discard()
+    assert body._data.get_total_buffer_size() < 100

@@ -29,7 +29,8 @@ from drawstring.read.arrow_reader import (
     with_filter_columns,
 )
 from drawstring.read.file_groups import Facts, choose_slices
-from drawstring.read.merge_reader import read_slice
+from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.partition_values import partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition
 from drawstring.read.ranges import Bounds, CommitRange, commits_completed_in, parse_range
 from drawstring.read.schema import TableSchema, resolve_schema
@@ -126,11 +127,30 @@ def read_changes(
     expression = plan.condition if given is None else given & plan.condition
     needed = with_filter_columns(wanted, available, expression)
     condition = partition_condition(filter, given, context.config.partition_fields, available)
-    queries = [slice_query(context, plan.schema, plan.snapshot, needed, s) for s in plan.snapshot.slices]
+    queries = [incremental_query(context, plan, needed, s) for s in plan.snapshot.slices]
     queries = [q for q in queries if condition is None or may_hold_rows(condition, q.constants)]
     tables = context.ports.tasks.run(read_slice, queries, label="read changes")
     rows = pa.concat_tables(tables) if tables else needed.empty_table()
     return rows.filter(expression).select(wanted.names)
+
+
+def incremental_query(
+    context: TableContext, plan: IncrementalPlan, columns: pa.Schema, file_slice: FileSlice
+) -> SliceQuery:
+    """Return what `read_slice` needs to read one slice's part of an incremental query.
+
+    Partition columns are the folder's name as it stands: in Java, snapshot queries undo its escaping, and incremental
+    ones do not.
+    """
+    query = slice_query(context, plan.schema, plan.snapshot, columns, file_slice)
+    partition_path = file_slice.group.partition_path
+    if "%" not in partition_path:
+        return query
+    raw = partition_values(context.config, plan.schema.columns, partition_path.replace("%", "%25"))
+    base = query.base
+    if base is not None:
+        base = dataclasses.replace(base, constants={name: raw[name] for name in base.constants})
+    return dataclasses.replace(query, base=base, constants={name: raw[name] for name in query.constants})
 
 
 def _plan(context: TableContext, commits: CommitRange) -> IncrementalPlan:
@@ -161,9 +181,7 @@ def _gone(what: str) -> TimeTravelError:
     )
 
 
-def _slices(
-    context: TableContext, commits: CommitRange, files: Sequence[BaseFile | LogFile]
-) -> tuple[FileSlice, ...]:
+def _slices(context: TableContext, commits: CommitRange, files: Sequence[BaseFile | LogFile]) -> tuple[FileSlice, ...]:
     writes = commits.timeline.completed_writes
     facts = Facts(
         completed=frozenset(i.requested_time for i in writes),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from drawstring.engine.embedded import EmbeddedEngine
     from drawstring.errors import DrawstringError
     from drawstring.protocol.write import WriteResult
+    from drawstring.read.changes import checkpoint
     from drawstring.read.mergers import register_merger
     from drawstring.spark import SparkEngine
     from drawstring.table import Table
@@ -27,6 +28,7 @@ __all__ = [
     "Table",
     "WriteResult",
     "__version__",
+    "checkpoint",
     "register_merger",
 ]
 
@@ -37,6 +39,7 @@ _HOMES: Final = {
     "SparkEngine": "drawstring.spark",
     "Table": "drawstring.table",
     "WriteResult": "drawstring.protocol.write",
+    "checkpoint": "drawstring.read.changes",
     "register_merger": "drawstring.read.mergers",
 }
 

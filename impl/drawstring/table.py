@@ -23,6 +23,7 @@ from drawstring.options import Options
 from drawstring.ports import Ports
 from drawstring.protocol.write import WriteResult, run_write
 from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.changes import changes
 from drawstring.read.schema import table_schema
 from drawstring.read.view import load_snapshot
 from drawstring.runtime import production_ports
@@ -30,6 +31,7 @@ from drawstring.table_arguments import check_options_fit, creation_arguments, fi
 from drawstring.table_config import TableConfig, load_table_config
 from drawstring.table_creation import create_table
 from drawstring.table_properties import read_properties
+from drawstring.timeline.archived import load_archived
 from drawstring.timeline.load import load_timeline
 from drawstring.timeline.timeline import Timeline
 from drawstring.writable import check_writable
@@ -162,10 +164,20 @@ class Table:
         """The table's own columns as of now, without meta columns. Raises `SchemaError` where it has none."""
         return table_schema(self._refreshed())
 
-    def timeline(self) -> Timeline:
-        """Load the active timeline."""
+    def timeline(self, *, archived: bool = False) -> Timeline:
+        """Load the timeline.
+
+        Args:
+            archived: with the archived instants in front of the active ones.
+
+        Raises:
+            CorruptFileError: the archived timeline cannot be read.
+
+        """
         context = self._refreshed()
-        return load_timeline(context.ports.storage, context.config)
+        active = load_timeline(context.ports.storage, context.config)
+        # The active one first: an instant that is archived in between is then seen twice, never not at all.
+        return load_archived(context.ports.storage, context.config).before(active) if archived else active
 
     def file_slices(self, as_of: str | None = None) -> tuple[FileSlice, ...]:
         """Choose the file slices of a snapshot, sorted by file group; `as_of` as in `read`."""
@@ -257,6 +269,63 @@ class Table:
         context = self._refreshed()
         snapshot = load_snapshot(context, as_of=as_of, read_optimized=read_optimized)
         return read_snapshot(context, snapshot, columns=columns, filter=filter, meta_columns=meta_columns)
+
+    def changes(
+        self,
+        start: str | None = None,
+        end: str | None = None,
+        *,
+        bounds: str = "[]",
+        cdc: bool = False,
+        columns: Sequence[str] | None = None,
+        filter: Any = None,  # noqa: A002 -- as in `read`
+        meta_columns: bool = True,
+    ) -> pa.Table:
+        """Read what changed between two times.
+
+        Without `cdc` these are the rows that commits of the range wrote, each in the last state that the range gave
+        it; deletes are not seen. With it, every single change: ``op`` (``i``, ``u`` or ``d``), ``ts_ms`` (requested
+        time of the commit), and the row ``before`` and ``after`` as JSON.
+
+        To follow a table, start with ``changes("earliest", bounds="(]")`` and go on with
+        ``changes(drawstring.checkpoint(last), bounds="(]")``: each commit is seen once, in whichever order commits
+        complete.
+
+        Args:
+            start: completion time from which on: digits, ``"earliest"``, or a form as in `read`. None for the last
+                commit only (with `cdc`: for all).
+            end: completion time up to which, inclusive; None for no end.
+            bounds: ``"[]"`` as Java's queries have them: `start` belongs to the range; with `cdc` it does not, and both
+                ends are compared with *requested* times. ``"(]"``: commits that completed after `start`.
+            cdc: change data, of a table that logs it (``hoodie.table.cdc.enabled``).
+            columns: as in `read`.
+            filter: as in `read`; of the rows in their last state.
+            meta_columns: as in `read`.
+
+        Returns:
+            The rows, with the checkpoint in the metadata of their schema (see `drawstring.checkpoint`).
+
+        Raises:
+            InputError: `start`, `end`, `bounds`, a column or the filter does not fit.
+            TimeTravelError: what a commit of the range changed cannot be told any more, since it is archived or its
+                files are cleaned. Without `cdc` the option
+                ``hoodie.datasource.read.incr.fallback.fulltablescan.enable``, which is on as in Java, answers from the
+                newest snapshot instead.
+            UnsupportedTableError: the table has no meta fields; or, with `cdc`, does not log changes.
+            SchemaError: the table has no columns yet.
+            CorruptFileError: a file of the table is damaged.
+
+        """
+        return changes(
+            self._refreshed(),
+            start,
+            end,
+            bounds=bounds,
+            cdc=cdc,
+            columns=columns,
+            filter=filter,
+            meta_columns=meta_columns,
+        )
 
     def to_pandas(self, **query: Any) -> pd.DataFrame:
         """Read a snapshot into pandas; arguments and errors as `read`."""

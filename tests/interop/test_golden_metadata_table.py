@@ -16,7 +16,7 @@ from drawstring.metadata import MetadataTable
 from drawstring.metadata.merging import FILE_COLUMNS, merge_payloads
 from drawstring.metadata.records import FILES, Payload
 from drawstring.options import Options
-from drawstring.read.view import list_partitions
+from drawstring.read.listing import list_partitions
 from drawstring.runtime import production_ports
 from drawstring.table_config import load_table_config
 from drawstring.timeline.load import load_timeline

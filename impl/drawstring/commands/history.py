@@ -13,7 +13,7 @@ from typing import Any
 from drawstring.errors import FormatError, NotFoundError
 from drawstring.files import FileGroupId
 from drawstring.ports import FileStatus, Storage
-from drawstring.read.view import list_partitions
+from drawstring.read.listing import list_partitions
 from drawstring.table_config import TableConfig
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring_spec.instants import Instant, State

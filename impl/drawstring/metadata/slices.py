@@ -8,7 +8,9 @@ metadata table says of a pending action of the table is passed over. That is wha
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from drawstring.errors import CorruptFileError, FormatError
@@ -50,26 +52,30 @@ class Instants:
     Attributes:
         own: timeline of the metadata table.
         pending: requested times of actions that are pending in the table itself.
-        has_history: whether the metadata table has archived instants.
+        look_for_history: says whether the metadata table has archived instants; asked only where it matters.
 
     """
 
     own: Timeline
     pending: frozenset[str]
-    has_history: bool
+    look_for_history: Callable[[], bool]
 
     @classmethod
-    def of(cls, own: Timeline, table: Timeline, *, has_history: bool) -> Instants:
+    def of(cls, own: Timeline, table: Timeline, look_for_history: Callable[[], bool]) -> Instants:
         """Compare two timelines."""
         completed = {i.requested_time for i in table.instants if i.state is State.COMPLETED}
         pending = {i.requested_time for i in table.instants if i.state is not State.COMPLETED}
-        return cls(own, frozenset(pending - completed), has_history)
+        return cls(own, frozenset(pending - completed), look_for_history)
 
     def is_committed(self, requested_time: str) -> bool:
         """Whether the metadata table completed a write, whatever the table itself says."""
         if self.own.completion_time(requested_time) is not None:
             return True
-        return self.has_history and self.own.is_completed(requested_time)
+        return self.own.is_completed(requested_time) and self._has_history
+
+    @cached_property
+    def _has_history(self) -> bool:
+        return self.look_for_history()
 
     def is_valid(self, requested_time: str) -> bool:
         """Whether what a write says counts."""

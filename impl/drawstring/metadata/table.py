@@ -91,8 +91,8 @@ class MetadataTable:
                 way_out="Read with hoodie.metadata.enable=false until Java Hudi has built it again.",
             ) from error
         own = load_timeline(storage, config)
-        history = storage.list(f"{timeline_folder(config)}/{config.history_path}")
-        instants = Instants.of(own, timeline, has_history=bool(history))
+        history = f"{timeline_folder(config)}/{config.history_path}"
+        instants = Instants.of(own, timeline, lambda: bool(storage.list(history)))
         return cls(storage, instants, context.config.metadata_partitions)
 
     def __contains__(self, partition: object) -> bool:

@@ -2,27 +2,25 @@
 
 Source: Java ``AbstractTableFileSystemView``, ``BaseHoodieTableFileIndex``.
 
-Whose duty: gather what the timeline and a listing of the partitions say, and nothing else; which slice of a file
+Whose duty: gather what the timeline and a listing of the files say, and nothing else; which slice of a file
 group that makes is `drawstring.read.file_groups`'. What is visible goes by requested time: a commit that was
 requested before the snapshot time is seen at it even if it completed later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from drawstring.context import TableContext
-from drawstring.errors import CorruptFileError, FormatError, NotFoundError, UnsupportedTableError
+from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
 from drawstring.files import BaseFile, FileGroupId, LogFile, Snapshot
-from drawstring.ports import FileStatus, Storage
 from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.file_groups import Facts, choose_slices
+from drawstring.read.listing import data_files
 from drawstring.read.time_travel import check_as_of, parse_as_of
 from drawstring.timeline.load import load_timeline, read_payload, timeline_folder
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.instants import Action, Instant, State
-from drawstring_spec.layout import HOODIE_FOLDER, PARTITION_METADATA_NAMES
-from drawstring_spec.names import LogFileName, parse_data_file_name
 
 _RETRIES = 2
 """An instant that is archived or rolled back while a snapshot is taken makes the timeline be loaded again."""
@@ -87,7 +85,7 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     query_time = as_of if as_of is not None else _latest(timeline)
     if query_time is None:
         return Snapshot(timeline, None, ())
-    base_files, log_files = _data_files(context.ports.storage)
+    base_files, log_files = data_files(context, timeline)
     archived_before = _archived_before(context, timeline, [*base_files, *log_files])
     facts = Facts(
         completed=frozenset(i.requested_time for i in timeline.completed_writes),
@@ -193,61 +191,3 @@ def replaced_file_groups(context: TableContext, timeline: Timeline, as_of: str) 
             for file_id in file_ids or ()
         }
     return frozenset(replaced)
-
-
-def list_partitions(storage: Storage) -> list[str]:
-    """Return the partition paths: folders with a partition metafile, sorted; ``""`` is an unpartitioned table's."""
-    return sorted(_partitions(storage))
-
-
-def _data_files(storage: Storage) -> tuple[list[BaseFile], list[LogFile]]:
-    """All base files and log files that are listed; files of change data lie beside a slice and are none of it."""
-    base_files: list[BaseFile] = []
-    log_files: list[LogFile] = []
-    partitions = _partitions(storage)
-    for partition_path in sorted(partitions):
-        for status in partitions[partition_path]:
-            try:
-                name = parse_data_file_name(status.path.rpartition("/")[2])
-            except FormatError:
-                continue  # Not a data file, and nobody takes it for one.
-            group = FileGroupId(partition_path, name.file_id)
-            if isinstance(name, LogFileName):
-                if not name.cdc:
-                    log_files.append(LogFile(status.path, group, name.requested_time, status.size))
-            elif name.extension == "parquet":
-                base_files.append(BaseFile(status.path, group, name.requested_time, status.size))
-    return base_files, log_files
-
-
-def _partitions(storage: Storage) -> dict[str, list[FileStatus]]:
-    """Return the files of each partition: one listing for the base folder and one per folder in it."""
-    files = _by_folder(storage.list(""))
-    if _is_partition(files.get("", ())):
-        return {"": files[""]}
-    for folder in storage.list_folders(""):
-        if folder != HOODIE_FOLDER:
-            files.update(_by_folder(storage.list(folder, recursive=True)))
-    found = {folder: members for folder, members in files.items() if _is_partition(members)}
-    # A partition holds data, not partitions: one inside another is none.
-    return {folder: members for folder, members in found.items() if not _has_ancestor(folder, found)}
-
-
-def _by_folder(statuses: Iterable[FileStatus]) -> dict[str, list[FileStatus]]:
-    folders: dict[str, list[FileStatus]] = {}
-    for status in statuses:
-        folders.setdefault(status.path.rpartition("/")[0], []).append(status)
-    return folders
-
-
-def _is_partition(members: Iterable[FileStatus]) -> bool:
-    return any(status.path.rpartition("/")[2] in PARTITION_METADATA_NAMES for status in members)
-
-
-def _has_ancestor(folder: str, partitions: dict[str, list[FileStatus]]) -> bool:
-    parent = folder.rpartition("/")[0]
-    while parent:
-        if parent in partitions:
-            return True
-        parent = parent.rpartition("/")[0]
-    return False

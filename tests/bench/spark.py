@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import drawstring as ds
-from drawstring.commands.stage import QUIET
+from drawstring.commands.stage import QUIET, standard_error_to
 from drawstring.spark.session import local_session
 
 from .measure import Contender, Measurement, alternate
@@ -42,7 +42,8 @@ class _Bench:
 
     def __init__(self, workload: Workload, places: Places) -> None:
         config = {**QUIET, "spark.driver.memory": "4g", "spark.sql.parquet.compression.codec": "zstd"}
-        self.spark: Any = local_session("drawstring bench", config=config)
+        with standard_error_to(Path(places.fresh())):
+            self.spark: Any = local_session("drawstring bench", config=config)
         self.engine = ds.SparkEngine(self.spark)
         self.workload = workload
         self.places = places

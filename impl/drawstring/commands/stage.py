@@ -95,7 +95,7 @@ class SparkStage:
         from drawstring.spark import SparkEngine  # noqa: PLC0415 -- pyspark is an extra
         from drawstring.spark.session import local_session  # noqa: PLC0415 -- as above
 
-        with _standard_error_to(log):
+        with standard_error_to(log):
             self._session = local_session("drawstring demo", config={**QUIET, **_SHORT_LIVED})
         self.engine: Engine = SparkEngine(self._session)
         self.title = f"Spark {self._session.version} ({self._session.sparkContext.master})"
@@ -136,7 +136,7 @@ def open_stage(engine: str, log: Path) -> Stage:
 
 
 @contextlib.contextmanager
-def _standard_error_to(log: Path) -> Iterator[None]:
+def standard_error_to(log: Path) -> Iterator[None]:
     """Let processes that are started meanwhile print to a file, for their whole life: a JVM has a lot to say."""
     sys.stderr.flush()
     kept = os.dup(2)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -12,23 +13,15 @@ pytest.importorskip("pandas", reason="the demo's extra is not installed")
 
 import drawstring as ds
 from drawstring.commands import demo as demo_module
-from drawstring.commands.flights import load_flights
 from drawstring.commands.judge import Expected
 from drawstring.errors import EngineError, InputError, TableNotFoundError
 from drawstring_spec.cli import application
 
-_SAMPLE = 40  # Every so manieth flight.
-
-
-@pytest.fixture(autouse=True)
-def _few_flights(monkeypatch: pytest.MonkeyPatch) -> None:
-    flights = load_flights()
-    few = flights.take(pa.array(range(0, flights.num_rows, _SAMPLE)))
-    monkeypatch.setattr(demo_module, "load_flights", lambda: few)
+_SAMPLE = "--every=40"
 
 
 def _run(*arguments: str) -> Result:
-    return CliRunner().invoke(application, ["demo", *arguments], env={"COLUMNS": "160"})
+    return CliRunner().invoke(application, ["demo", _SAMPLE, *arguments], env={"COLUMNS": "160"})
 
 
 def test_the_demo_tells_its_story_and_every_check_holds() -> None:
@@ -37,6 +30,18 @@ def test_the_demo_tells_its_story_and_every_check_holds() -> None:
     assert result.exit_code == 0, result.output
     assert "All 7 checks hold" in result.output
     assert "was told: The commit" in result.output
+
+
+@pytest.mark.spark
+def test_the_demo_runs_on_spark_and_says_little_else() -> None:
+    # In a process of its own: it starts and stops a session.
+    command = [str(Path(sys.executable).with_name("drawstring")), "demo", _SAMPLE, "--engine", "spark"]
+
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "All 7 checks hold" in result.stdout
+    assert "WARN" not in result.stderr
 
 
 def test_a_wrong_answer_fails_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import subprocess
@@ -34,6 +35,13 @@ def test_rough_histories_are_behaviours_of_the_model_and_serializable(shard):
     assert told["success"] > SEEDS // SHARDS
     assert told["death"] > 0
     assert told["StorageError"] > 0
+
+
+@pytest.mark.slow
+def test_four_writers_in_rough_weather_are_no_different():
+    told = _outcomes(range(SEEDS // 5), dataclasses.replace(ROUGH, writers=4, operations=3, pause_per_thousand=12))
+    assert told["success"] > SEEDS // 5
+    assert told["death"] > 0
 
 
 @pytest.mark.slow

@@ -182,11 +182,12 @@ class ObjectStorage:
 
     def delete(self, paths: Sequence[str], *, not_after_ms: int | None = None) -> None:
         """Delete files."""
+        for path in paths:
+            check_path(path)
         store = self._open()
         if store is None:
             return
         for path in paths:
-            check_path(path)
             _check_deadline(path, not_after_ms)
             self._drop_hadoop_checksum(path)
             with contextlib.suppress(NotFoundError), _translated(path):

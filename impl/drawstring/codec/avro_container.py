@@ -13,9 +13,9 @@ import json
 from typing import Any
 
 import fastavro
-from drawstring_spec.payloads import SCHEMAS
 
 from drawstring.errors import CorruptFileError
+from drawstring_spec.payloads import SCHEMAS
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16

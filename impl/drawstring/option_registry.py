@@ -229,9 +229,10 @@ _METADATA_TABLE = (
         "hoodie.metadata.enable",
         bool,
         True,
-        "False: the metadata table, if there is one, is removed under the table lock before the first write. "
-        "A table that has one cannot be written otherwise, since it is not kept up to date yet. Reading "
-        "ignores it.",
+        "Reading: files are listed and left out, and keys are looked up, through the metadata table where there is "
+        "one; false lists folders instead. Writing: false removes the metadata table, if there is one, under the "
+        "table lock before the first write. A table that has one cannot be written otherwise, since it is not kept "
+        "up to date yet.",
     ),
 )
 
@@ -366,6 +367,30 @@ _SPARK = (
         512 * _MIB,
         "Rows that a task of a Spark bulk insert keeps in memory until they make whole files, in bytes.",
         minimum=1,
+    ),
+    OptionSpec(
+        "drawstring.spark.staged.max.bytes",
+        int,
+        512 * _MIB,
+        'A write through `format("drawstring")` is finished by one process; more than this, as Parquet, is refused, '
+        "in bytes.",
+        used_by="format",
+        minimum=1,
+    ),
+    OptionSpec(
+        "as.of.instant",
+        str,
+        None,
+        "The snapshot time of a read, as `as_of` of `table.read`.",
+        used_by="format",
+    ),
+    OptionSpec(
+        "hoodie.datasource.query.type",
+        str,
+        "snapshot",
+        "What a read sees: all rows, or those of the base files only.",
+        used_by="format",
+        allowed=("snapshot", "read_optimized"),
     ),
 )
 

@@ -1,1 +1,7 @@
-"""Package."""
+"""The module by which Spark finds ``format("drawstring")``: it looks into every installed module ``pyspark_*``."""
+
+from __future__ import annotations
+
+from drawstring.spark.format_source import DrawstringSource as DefaultSource
+
+__all__ = ["DefaultSource"]

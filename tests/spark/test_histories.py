@@ -28,7 +28,10 @@ SHARED = {
     "hoodie.write.lock.wait_time_ms": 60_000,
     "hoodie.parquet.small.file.limit": 0,
 }
+UNDER_LOCK = {Step.REQUEST_INSTANT, Step.COMPLETE_INSTANT}
 WAIT_S = 120
+LOCKED_S = 0.3
+"""How long a writer stops where it holds the table lock: the other one can only wait for it there."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,9 @@ class Gate:
     opened: threading.Event = field(default_factory=threading.Event)
 
     def hear(self, event):
-        # Inside the critical sections the other writer could only wait: it stops right after them.
         if event.step is self.step and not self.reached.is_set():
             self.reached.set()
-            self.opened.wait(WAIT_S)
+            self.opened.wait(LOCKED_S if self.step in UNDER_LOCK else WAIT_S)
 
 
 def rows(keys, value):
@@ -73,7 +75,7 @@ def drawn(random_, number):
     return Plan(operation, tuple(keys), float(number), spark, fate)
 
 
-def doomed(frame, fate, started):
+def doomed(frame, fate):
     """Return a frame whose tasks raise, or take so long that they can be killed."""
 
     def fail(batches):
@@ -102,6 +104,7 @@ class Writer(threading.Thread):
 
     def run(self):
         try:
+            # A job group is the thread's own.
             self.spark.sparkContext.setJobGroup(self.group, "one writer")
             self.result = self.write()
         except Exception as error:  # noqa: BLE001 -- judged by the test
@@ -118,14 +121,14 @@ class Writer(threading.Thread):
             return self.table.delete(table.select(["id", "part"]))
         data = self.spark.createDataFrame(table).coalesce(1) if plan.spark else table
         if plan.fate != "lives":
-            data = doomed(data, plan.fate, None)
+            data = doomed(data, plan.fate)
         return getattr(self.table, plan.operation)(data)
 
     def kill(self):
         """Cancel the writer's jobs as soon as one of them runs."""
         deadline = time.monotonic() + WAIT_S
         tracker = self.spark.sparkContext.statusTracker()
-        while self.is_alive() and time.monotonic() < deadline:
+        while self.result is None and self.error is None and time.monotonic() < deadline:
             stages = [s for j in tracker.getJobIdsForGroup(self.group) for s in tracker.getJobInfo(j).stageIds]
             if any(info and info.numActiveTasks for info in map(tracker.getStageInfo, stages)):
                 self.spark.sparkContext.cancelJobGroup(self.group)
@@ -141,21 +144,16 @@ def play(spark, uri, seed):
     ]
     killers = [threading.Thread(target=w.kill, daemon=True) for w in writers if w.plan.fate == "killed"]
     first, second = writers
-    first.start()
-    # REQUEST_INSTANT lies under the lock: the other writer would wait for it, so it is not waited for.
     for killer in killers:
         killer.start()
+    first.start()
     gates[0].reached.wait(WAIT_S)
     second.start()
-    if gates[0].step is not Step.REQUEST_INSTANT:
-        gates[1].reached.wait(WAIT_S)
-    opened = gates if random_.random() < 0.5 or gates[1].step is Step.REQUEST_INSTANT else gates[::-1]
-    for gate in opened:
-        gate.opened.set()
-        if gate is opened[0] and gate.step is not Step.REQUEST_INSTANT:
-            writers[gates.index(gate)].join(2 if gates[1].step is Step.REQUEST_INSTANT else WAIT_S)
-    for writer in writers:
-        writer.join(WAIT_S)
+    gates[1].reached.wait(WAIT_S)
+    order = [0, 1] if random_.random() < 0.5 else [1, 0]
+    for number in order:
+        gates[number].opened.set()
+        writers[number].join(WAIT_S)
     return writers
 
 

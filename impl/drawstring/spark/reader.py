@@ -240,10 +240,10 @@ def _read_files(job: _ArrowRead, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column(0).to_pylist():
             table = read_slice(TaskContext(job.storage, number, 0), job.queries[number])
-            yield from _as_spark_takes_it(table).to_batches()
+            yield from as_spark_takes_it(table).to_batches()
 
 
-def _as_spark_takes_it(table: pa.Table) -> pa.Table:
+def as_spark_takes_it(table: pa.Table) -> pa.Table:
     """Return the same values in types that Spark reads from Arrow: timestamps in microseconds."""
     fields = [pa.field(field.name, _microseconds(field.type)) for field in table.schema]
     return table.cast(pa.schema(fields))
@@ -277,4 +277,4 @@ def _filter_rows(job: _Filtered, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         table = pa.Table.from_batches([batch])
         kept = table.cast(pa.schema(list(job.columns))).filter(job.expression)
-        yield from _as_spark_takes_it(kept).to_batches()
+        yield from as_spark_takes_it(kept).to_batches()

@@ -414,3 +414,20 @@ def test_keys_and_rows_stay_together_where_new_rows_stand_before_updates(world):
 def test_partitions_are_written_in_their_order_whatever_that_of_the_rows(world):
     result = world.create().insert(rows((1, "c", 1, "x"), (2, "a", 1, "x"), (3, "b", 1, "x")))
     assert [stat.group.partition_path for stat in result.stats] == ["a", "b", "c"]
+
+
+def test_new_rows_that_do_not_fit_into_a_small_file_go_to_new_ones(world):
+    options = {
+        "hoodie.copyonwrite.record.size.estimate": 1000,
+        "hoodie.parquet.max.file.size": 8000,
+        "hoodie.parquet.small.file.limit": 7000,
+        "hoodie.parquet.bloom.filter.enabled": "false",
+    }
+    table = world.create(options=options)
+    table.insert(many([0]))
+    result = table.insert(many(range(1, 20)))
+    packed, *fresh = result.stats
+    assert packed.prev_base_file is not None
+    assert packed.num_inserts > 0
+    assert len(fresh) > 1
+    assert content(table) == {(i, "d"): "x" for i in range(20)}

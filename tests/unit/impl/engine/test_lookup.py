@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawstring.codec import avro_container
 from drawstring.data.base_file_reader import open_base_file
 from drawstring.data.base_files import BaseFileLayout, FileStamp, encode_base_file, stamp_rows
 from drawstring.data.bloom import BloomParameters
@@ -17,7 +18,7 @@ from drawstring.data.schema import arrow_to_avro, with_meta_fields
 from drawstring.engine import file_tasks, lookup
 from drawstring.engine.embedded import EmbeddedEngine
 from drawstring.engine.lookup import KeyLookup, find_keys
-from drawstring.errors import CorruptFileError
+from drawstring.errors import ConflictError, CorruptFileError
 from drawstring.files import BaseFile, FileGroupId
 from drawstring.ports import TaskContext
 from drawstring.read.view import load_snapshot
@@ -181,3 +182,17 @@ def test_a_body_that_is_discarded_holds_no_rows(world):
     body = body_that_inserts(world, many(range(1000)))
     body.discard()
     assert body._data.get_total_buffer_size() < 100
+
+
+def test_data_that_was_checked_against_columns_that_another_writer_changed_is_refused(world):
+    context = world.create()._writable()
+    body = EmbeddedEngine(use_threads=False).prepare_write(context, Operation.UPSERT, many([1]))
+    world.open().insert(many([2]))
+    path = max(path for path in world.paths() if path.endswith(".commit"))
+    commit = avro_container.decode(world.storage.read(path), path=path)
+    schema = json.loads(commit["extraMetadata"]["schema"])
+    schema["fields"].append({"name": "more", "type": ["null", "int"], "default": None})
+    commit["extraMetadata"]["schema"] = json.dumps(schema)
+    world.storage.put(path, avro_container.encode("HoodieCommitMetadata", commit, sync_marker=b"0" * 16))
+    with pytest.raises(ConflictError, match="changed the columns"):
+        body.lookup_keys(load_snapshot(context))

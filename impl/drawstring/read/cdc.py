@@ -288,6 +288,9 @@ class _Planner:
         return FileSlice(group, base_file.requested_time, base_file)
 
     def _previous_base_file(self, group: FileGroupId, stat: Mapping[str, Any]) -> BaseFile:
+        named = _joined(group.partition_path, str(stat.get("prevBaseFile") or ""))
+        if named in self._partition(group.partition_path):
+            return self._base_file(group, named)
         previous = str(stat.get("prevCommit") or "")
         for path in self._partition(group.partition_path):
             try:

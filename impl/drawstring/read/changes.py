@@ -87,4 +87,7 @@ def _changes(
 
 
 def _with_checkpoint(rows: pa.Table, text: str | None) -> pa.Table:
-    return rows if text is None else rows.replace_schema_metadata({CHECKPOINT_KEY: text.encode()})
+    if text is None:
+        return rows
+    # Replacing the metadata of a table without columns would forget how many rows it has.
+    return pa.Table.from_batches(rows.to_batches(), schema=rows.schema.with_metadata({CHECKPOINT_KEY: text.encode()}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import drawstring as ds
@@ -183,3 +185,22 @@ def test_data_that_is_in_this_process_already_goes_to_the_embedded_engine(make_t
     table.bulk_insert(ds.Table.open(table.uri).read(columns=["id", "part", "ts", "v"]))
     table.bulk_insert(frame(numbered(5)).toPandas())
     assert rows_of(table) == numbered(5)
+
+
+def test_the_tasks_of_a_failed_write_have_ended_when_the_error_is_raised(make_table, frame, spark):
+    table = make_table()
+
+    def fail_or_linger(batches):
+        for batch in batches:
+            if batch.column(0)[0].as_py() == "fails":
+                time.sleep(1)
+                raise RuntimeError("made to fail")
+            time.sleep(5)
+            yield batch
+
+    rows = frame([("fails", "p", 1, 1.0), ("lingers", "p", 1, 1.0)], partitions=2)
+    with pytest.raises(EngineError, match="made to fail"):
+        table.bulk_insert(rows.mapInArrow(fail_or_linger, rows.schema))
+    executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    assert sum(info.numRunningTasks() for info in executors) == 0
+    assert [s.path for s in open_storage(table.uri).list("p") if s.path.endswith(".parquet")] == []

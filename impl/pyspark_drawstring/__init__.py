@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drawstring.spark.format_source import DrawstringSource as DefaultSource
+from pyspark_drawstring.source import DrawstringSource as DefaultSource
 
 __all__ = ["DefaultSource"]

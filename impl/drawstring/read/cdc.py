@@ -152,7 +152,7 @@ def _logging_mode(context: TableContext) -> LoggingMode:
     if not context.config.cdc_enabled:
         raise UnsupportedTableError(
             f"The table {context.config.name!r} does not log changes.",
-            rule="RD-018",
+            rule="CH-011",
             way_out="Ask for changes without cdc=True, or set hoodie.table.cdc.enabled before its next writes.",
         )
     text = context.config.properties.get(_MODE_PROPERTY, LoggingMode.DATA_BEFORE_AFTER.value).strip().upper()
@@ -167,7 +167,7 @@ def _logging_mode(context: TableContext) -> LoggingMode:
 
 def _gone(what: str) -> TimeTravelError:
     return TimeTravelError(
-        f"{what}: what it changed can no longer be told.", rule="RD-017", way_out="Ask for a later start."
+        f"{what}: what it changed can no longer be told.", rule="CH-011", way_out="Ask for a later start."
     )
 
 
@@ -221,7 +221,7 @@ class _Planner:
             return RowsSplit(instant.requested_time, INSERT, after)
         raise TimeTravelError(
             f"The commit {instant.requested_time} changed rows of {path!r} and did not log the changes.",
-            rule="RD-018",
+            rule="CH-011",
             way_out="Ask for a start after it: changes are logged since CDC was enabled.",
         )
 

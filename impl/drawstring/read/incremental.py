@@ -99,7 +99,7 @@ def plan_changes(
     if not context.config.populate_meta_fields:
         raise UnsupportedTableError(
             f"The table {context.config.name!r} has no meta fields: its rows do not say which commit wrote them.",
-            rule="RD-016",
+            rule="CH-005",
             way_out="Compare two snapshots of it instead: read(as_of=...).",
         )
     first, last = parse_range(start, end)
@@ -176,7 +176,7 @@ def _plan(context: TableContext, commits: CommitRange) -> IncrementalPlan:
 def _gone(what: str) -> TimeTravelError:
     return TimeTravelError(
         f"{what}: what it changed can no longer be told.",
-        rule="RD-017",
+        rule="CH-004",
         way_out=f"Ask for a later start, or set the option {FALLBACK} to take what the newest snapshot still has.",
     )
 

@@ -29,8 +29,8 @@ from drawstring_model.table import HEADINGS, Row, explored, rendered_page, shard
 
 app = typer.Typer(
     name="model",
-    help="What the commit protocol may do: explore it, break it, and read the shortest history that does.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="markdown",
 )
 

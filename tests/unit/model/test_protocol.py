@@ -235,6 +235,72 @@ def test_what_is_not_enabled_is_refused_by_name_and_changes_nothing(move):
     assert state == initial_state(2)
 
 
+CRASHED = [*begin(100), *write(((1, 10),), ((1, 1),), 1), Move(Step.CRASH, 0), Move(Step.EXPIRE_HEARTBEAT, time=100)]
+PLANNED = [*CRASHED, Move(Step.ACQUIRE_LOCK, 1), Move(Step.REQUEST_ROLLBACK, 1, time=101, target=100)]
+STARTED = [*PLANNED, Move(Step.START_ROLLBACK, 1, target=101)]
+
+
+@pytest.mark.parametrize(
+    ("history", "move", "objection"),
+    [
+        (CRASHED, Move(Step.REQUEST_ROLLBACK, 1, time=101, target=100), "does not hold the table lock"),
+        (PLANNED[:-1], Move(Step.REQUEST_ROLLBACK, 1, time=99, target=100), "already given out 100"),
+        (PLANNED, Move(Step.REQUEST_ROLLBACK, 1, time=102, target=100), "in hand"),
+        (PLANNED, Move(Step.DELETE_FILE, 1, target=101, group=1, token=7), "no inflight rollback 101"),
+        ([*PLANNED, Move(Step.EXPIRE_LOCK)], Move(Step.START_ROLLBACK, 1, target=101), "table lock"),
+        (STARTED, Move(Step.DELETE_FILE, 1, target=101, group=2, token=7), "not one of the target's"),
+        (STARTED, Move(Step.REMOVE_INSTANT, 1, target=101), "data files of the target are left"),
+        (STARTED, Move(Step.COMPLETE_ROLLBACK, 1, time=102, target=101), "still on the timeline"),
+        (begin(100)[:-1], Move(Step.LOOKUP_KEYS, 0, changes=(), placement=()), "still holds the table lock"),
+        (begin(100), Move(Step.LOOKUP_KEYS, 0, changes=((1, 1),), placement=()), "keys to place are"),
+        (begin(100)[:2], Move(Step.REQUEST_INSTANT, 0), "heartbeat does not beat"),
+        ([Move(Step.ACQUIRE_LOCK, 0)], Move(Step.GENERATE_REQUESTED_TIME, 0, time=0), "already given out 0"),
+        ([Move(Step.ACQUIRE_LOCK, 0)], Move(Step.ACQUIRE_LOCK, 0), "believes that it holds"),
+        (begin(100), Move(Step.ACQUIRE_LOCK, 0, group=1), "pessimistic control only"),
+        (CRASHED[:-2], Move(Step.CHECK_CONFLICTS, 0), "does not hold the table lock"),
+        (CRASHED[:-3], Move(Step.CHECK_CONFLICTS, 0), "not all data files"),
+        (CRASHED[:-3], Move(Step.WRITE_FILE, 0, group=2, token=7), "not one that is left"),
+        (CRASHED[:-3], Move(Step.ABORT_WRITE, 0, reason=AbortReason.FENCED), "no reason to give up"),
+        (begin(100)[:-1], Move(Step.RENEW_HEARTBEAT, 1), "in phase START"),
+        ([*begin(100), *write((), ()), *complete(101)[:-1]], Move(Step.COMPLETE_INSTANT, 0, time=102), "phase"),
+    ],
+)
+def test_a_step_that_is_not_enabled_says_what_is_in_its_way(history, move, objection):
+    state = after(*history)
+
+    assert objection in refusal(state, move, SAFE)
+
+
+def test_a_completion_time_is_later_than_every_time_before_it():
+    state = after(*begin(100), *write((), ()), *complete(101)[:3])
+
+    assert "already given out 100" in refusal(state, Move(Step.COMPLETE_INSTANT, 0, time=100), SAFE)
+
+
+def test_a_writer_that_gave_up_rolls_back_its_own_write_only():
+    mine = [*begin(110, writer=1), Move(Step.ACQUIRE_LOCK, 1), Move(Step.ABORT_WRITE, 1, reason=AbortReason.FAILED)]
+    state = after(*CRASHED, *PLANNED[len(CRASHED) :], Move(Step.RELEASE_LOCK, 1), *mine)
+
+    assert "its own write only" in refusal(state, Move(Step.START_ROLLBACK, 1, target=101), SAFE)
+
+
+def test_a_rollback_that_was_interrupted_is_continued_by_the_next_writer():
+    by_another = [
+        Move(Step.CRASH, 1),
+        Move(Step.EXPIRE_LOCK),
+        Move(Step.ACQUIRE_LOCK, 0),
+        Move(Step.DELETE_FILE, 0, target=101, group=1, token=7),
+        Move(Step.REMOVE_INSTANT, 0, target=101),
+        Move(Step.COMPLETE_ROLLBACK, 0, target=101, time=103),
+    ]
+
+    view = storage_view(after(*STARTED, *by_another))
+
+    assert view.data_files == {}
+    assert {file.action for file in view.timeline} == {Action.ROLLBACK}
+    assert view.heartbeats == frozenset()
+
+
 def test_every_step_of_the_protocol_has_one_rule():
     assert sorted(rule.step for rule in (*WRITER_RULES, *WORLD_RULES)) == sorted(Step)
 

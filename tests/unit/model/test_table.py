@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from drawstring_model.config import upsert
 from drawstring_model.invariants import INVARIANTS, Promise
-from drawstring_model.table import combinations, explored, rendered_head, rendered_row, shards
+from drawstring_model.table import combinations, explored, rendered_head, rendered_page, rendered_row, shards
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "model-configurations.md"
 SHARDS = shards()
@@ -33,6 +35,16 @@ def test_the_rows_of_the_page_are_current(number):
 
     assert published == [rendered_row(row) for row in found]
     assert all(row.exhausted for row in found)
+
+
+def test_configurations_that_differ_only_in_what_decided_nothing_share_an_exploration():
+    small = replace(combinations()[0].bounds, workload=(upsert(1),), faults=0)
+    configs = tuple(replace(config, bounds=small) for config in combinations()[:4])
+
+    rows = list(explored(configs))
+
+    assert [rendered_row(row).rsplit("|", 2)[1] for row in rows] == [f" {rows[0].states} "] * 4
+    assert rendered_page(rows).endswith(rendered_row(rows[-1]) + "\n")
 
 
 def test_the_page_has_all_combinations_and_the_three_rows_beside_the_default():

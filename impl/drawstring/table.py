@@ -19,11 +19,13 @@ from drawstring.engine.embedded import EmbeddedEngine
 from drawstring.errors import EngineError, StorageError
 from drawstring.events import Listener, ignore
 from drawstring.files import FileSlice, Snapshot
+from drawstring.metadata import MetadataTable
 from drawstring.options import Options
 from drawstring.ports import Ports
 from drawstring.protocol.write import WriteResult, run_write
 from drawstring.read.arrow_reader import read_snapshot
 from drawstring.read.changes import changes
+from drawstring.read.lookup import lookup_rows
 from drawstring.read.schema import table_schema
 from drawstring.read.view import load_snapshot
 from drawstring.runtime import production_ports
@@ -326,6 +328,34 @@ class Table:
             filter=filter,
             meta_columns=meta_columns,
         )
+
+    def lookup(self, keys: Any, *, columns: Sequence[str] | None = None, meta_columns: bool = True) -> pa.Table:
+        """Read the rows that have some record keys, as the table is now.
+
+        With a record index in the table's metadata table only the file groups that hold a key are opened; without one,
+        what statistics cannot rule out.
+
+        Args:
+            keys: record keys as texts, as the column ``_hoodie_record_key`` has them, or rows with the key columns
+                (anything that exports an Arrow stream).
+            columns: as in `read`.
+            meta_columns: as in `read`.
+
+        Raises:
+            InputError: `keys` are no keys, or a column does not exist.
+            SchemaError: the table has no columns yet.
+            CorruptFileError: a file of the table is damaged.
+
+        """
+        context = self._refreshed()
+        return lookup_rows(context, load_snapshot(context), keys, columns=columns, meta_columns=meta_columns)
+
+    def metadata(self) -> MetadataTable | None:
+        """Open the table's metadata table; None where it has none, or ``hoodie.metadata.enable`` is false.
+
+        Raises `CorruptFileError` where there is one and it cannot be read.
+        """
+        return MetadataTable.open(self._refreshed())
 
     def to_pandas(self, **query: Any) -> pd.DataFrame:
         """Read a snapshot into pandas; arguments and errors as `read`."""

@@ -18,6 +18,7 @@ from drawstring.errors import InputError
 from drawstring.files import FileSlice, Snapshot
 from drawstring.log_files.scan import Visible
 from drawstring.read.base_query import file_query
+from drawstring.read.data_skipping import slices_with_rows
 from drawstring.read.merge_reader import MergeRules, RecordKeys, SliceQuery, needed_for_merging, read_slice
 from drawstring.read.partition_values import fields_from_file, partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition, uses_column
@@ -61,7 +62,10 @@ def read_snapshot(
     # Where nothing is wanted, rows still count: some column carries their number.
     needed = with_filter_columns(wanted, available, expression) or pa.schema([available.field(0)])
     queries = _pruned(
-        [slice_query(context, schema, snapshot, needed, file_slice) for file_slice in snapshot.slices],
+        [
+            slice_query(context, schema, snapshot, needed, file_slice)
+            for file_slice in slices_with_rows(context, snapshot, schema, available, expression)
+        ],
         partition_condition(filter, expression, context.config.partition_fields, available),
     )
     tables = context.ports.tasks.run(read_slice, queries, label="read file slices")

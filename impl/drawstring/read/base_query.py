@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from drawstring.context import TableContext
-from drawstring.data.base_file_reader import open_base_file
+from drawstring.data.base_file_reader import BaseFileReader, open_base_file
 from drawstring.data.conform import widen
 from drawstring.errors import NotFoundError
 from drawstring.files import BaseFile
@@ -21,6 +22,7 @@ from drawstring.ports import TaskContext
 from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema
 from drawstring.read.schema_history import InternalField, by_current_names, file_names, file_version
+from drawstring_spec.meta_fields import RECORD_KEY
 
 _REPEATING: Final = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
 """Columns of few values: decoded as dictionaries, which is cheaper, and turned into text at the end."""
@@ -36,6 +38,7 @@ class FileQuery:
         constants: values of columns that are the same for all rows and not read from the file.
         current: the table's columns by id, where its schema evolves by ids.
         written: the same for the schema of the file; None if it is read by name.
+        record_keys: leave out rows that have none of these keys (``string``); None for all rows.
 
     """
 
@@ -44,6 +47,7 @@ class FileQuery:
     constants: dict[str, pa.Scalar]
     current: InternalField | None = None
     written: InternalField | None = None
+    record_keys: pa.Array | None = None
 
 
 def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
@@ -68,7 +72,7 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
         names = list(file_names(query.current, query.written, names).values())
     try:
         file = open_base_file(task.storage, query.file.path, query.file.size)
-        table = file.read(names, dictionary_columns=_REPEATING)
+        table, num_rows = _rows(file, names, query.record_keys)
     except NotFoundError as error:
         raise NotFoundError(
             f"The base file {query.file.path!r} is gone since the snapshot was taken.",
@@ -76,15 +80,33 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
         ) from error
     if query.current is not None and query.written is not None:
         table = by_current_names(table, query.current, query.written)
-    # A table without columns forgets how many rows it has: those of the file are counted, not the table's.
-    rows = _widen(table, from_file, file.num_rows, query.file.path)
+    # A table without columns forgets how many rows it has: those that were read are counted, not the table's.
+    rows = _widen(table, from_file, num_rows, query.file.path)
     arrays = [
-        pa.repeat(query.constants[field.name], file.num_rows)
-        if field.name in query.constants
-        else rows.column(field.name)
+        pa.repeat(query.constants[field.name], num_rows) if field.name in query.constants else rows.column(field.name)
         for field in query.columns
     ]
     return pa.table(arrays, schema=query.columns)
+
+
+def _rows(file: BaseFileReader, names: Sequence[str], record_keys: pa.Array | None) -> tuple[pa.Table, int]:
+    """Columns of a file, and how many rows they have. With keys, only row groups that hold one are read whole."""
+    if record_keys is None:
+        return file.read(names, dictionary_columns=_REPEATING), file.num_rows
+    keys = file.read([RECORD_KEY])
+    if keys.num_columns == 0:
+        return file.read(names, dictionary_columns=_REPEATING), file.num_rows
+    hits = pc.is_in(keys.column(0), value_set=record_keys.cast(keys.column(0).type))
+    groups, kept, start = [], [pa.array([], pa.bool_())], 0
+    for group in range(file.metadata.num_row_groups):
+        part = hits.slice(start, file.metadata.row_group(group).num_rows)
+        start += len(part)
+        if pc.any(part).as_py():
+            groups.append(group)
+            kept += part.chunks
+    table = file.read(names, row_groups=groups, dictionary_columns=_REPEATING)
+    mask = pa.concat_arrays(kept)
+    return (table.filter(mask) if table.num_columns else table), mask.true_count
 
 
 def _widen(table: pa.Table, fields: Sequence[pa.Field], num_rows: int, path: str) -> pa.Table:

@@ -1,0 +1,162 @@
+"""Leaving file slices out of which statistics in the metadata table say that a filter keeps no row of them.
+
+Source: Java ``DataSkippingUtils``, ``ColumnStatsIndexSupport``, ``PartitionStatsIndexSupport``. Whose duty: only speed.
+What is left out is certain; the filter itself is still applied to the rows that are read. Arrow decides whether a
+filter can hold where a promise does: the same code that leaves row groups of Parquet files out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.fs as pafs
+from pyarrow import types as pat
+
+from drawstring.context import TableContext
+from drawstring.files import FileSlice, Snapshot
+from drawstring.metadata import MetadataTable
+from drawstring.metadata.keys import partition_identifier
+from drawstring.metadata.records import COLUMN_STATS, PARTITION_STATS
+from drawstring.metadata.table import partition_hashes
+from drawstring.read.pruning import uses_column
+from drawstring.read.schema import TableSchema
+from drawstring.read.statistics import Bounds, Numbers, bounds_of_slices, promise
+from drawstring.table_config import TableType
+from drawstring_spec.merge_modes import MergeMode
+from drawstring_spec.meta_fields import META_FIELDS
+
+_CALLS: Final = re.compile(r"[a-z_0-9]+(?=\()")
+
+
+def slices_with_rows(
+    context: TableContext, snapshot: Snapshot, schema: TableSchema, available: pa.Schema, expression: Any
+) -> tuple[FileSlice, ...]:
+    """Return the slices of a snapshot that may have rows which a filter keeps.
+
+    Args:
+        context: of the table.
+        snapshot: its slices.
+        schema: of the table at the snapshot's time.
+        available: all columns that the filter may use.
+        expression: the filter, or None.
+
+    Raises:
+        CorruptFileError: the metadata table cannot be read.
+
+    """
+    slices = snapshot.slices
+    # Where columns have ids, one name may have stood for another column when a file was written.
+    if expression is None or schema.current is not None or not slices:
+        return slices
+    columns = _columns(context, available, expression)
+    metadata = MetadataTable.open(context, snapshot.timeline) if columns else None
+    if metadata is None:
+        return slices
+    if PARTITION_STATS in metadata and _partition_stats_hold(context, snapshot):
+        slices = _by_partition(metadata, slices, columns, available, expression)
+    if COLUMN_STATS in metadata and slices:
+        slices = _by_file(context, metadata, slices, columns, available, expression)
+    return slices
+
+
+def _partition_stats_hold(context: TableContext, snapshot: Snapshot) -> bool:
+    """Whether statistics of partitions are bounds: they are those of now, and say nothing of an earlier time.
+
+    With log files Java makes them of the last commit's files alone, and calls them tight all the same (requirement
+    MT-005): used, they lose rows.
+    """
+    last = snapshot.timeline.last_write()
+    newest = last is not None and snapshot.as_of == last.requested_time
+    return newest and context.config.table_type is TableType.COPY_ON_WRITE
+
+
+def _columns(context: TableContext, available: pa.Schema, expression: Any) -> list[pa.Field]:
+    """Columns of the filter whose bounds tell something.
+
+    Values of partition columns come from the path. No bound tells where NaN is, for which most comparisons are false:
+    floating columns count only in filters that negate nothing.
+    """
+    found = [
+        field
+        for field in available
+        if field.name not in context.config.partition_fields and uses_column(expression, field.name, available)
+    ]
+    text = str(expression)
+    plain = "!=" not in text and not _CALLS.search(text)
+    return [field for field in found if plain or not pat.is_floating(field.type)]
+
+
+def _by_partition(
+    metadata: MetadataTable,
+    slices: Sequence[FileSlice],
+    columns: Sequence[pa.Field],
+    available: pa.Schema,
+    expression: Any,
+) -> tuple[FileSlice, ...]:
+    paths = sorted({one.group.partition_path for one in slices})
+    stats = metadata.partition_stats([field.name for field in columns])
+    names = pa.array([partition_identifier(path) for path in paths])
+    columns = [field for field in columns if field.name not in META_FIELDS]
+    bounds: dict[str, Bounds] = {}
+    for field in columns:
+        rows = stats.filter(pc.equal(stats.column("columnName"), field.name))
+        positions = _positions(rows.column("fileName"), names)
+        bounds[field.name] = bounds_of_slices(rows, positions, np.arange(len(paths)), len(paths), field.type)
+    possible = {paths[i] for i in _possible([promise(bounds, i) for i in range(len(paths))], available, expression)}
+    return tuple(one for one in slices if one.group.partition_path in possible)
+
+
+def _by_file(
+    context: TableContext,
+    metadata: MetadataTable,
+    slices: Sequence[FileSlice],
+    columns: Sequence[pa.Field],
+    available: pa.Schema,
+    expression: Any,
+) -> tuple[FileSlice, ...]:
+    paths = sorted({one.group.partition_path for one in slices})
+    hashes = dict(zip(paths, partition_hashes(paths), strict=True))
+    files: list[str] = []
+    of_slice: list[int] = []
+    for index, one in enumerate(slices):
+        parts = [*([one.base_file.path] if one.base_file else []), *(log.path for log in one.log_files)]
+        files += [hashes[one.group.partition_path] + path.rpartition("/")[2] for path in parts]
+        of_slice += [index] * len(parts)
+    names = pa.array(files, pa.string())
+    stats = metadata.column_stats([field.name for field in columns])
+    bounds: dict[str, Bounds] = {}
+    for field in columns:
+        rows = stats.filter(pc.equal(stats.column("columnName"), field.name))
+        keys = pc.binary_join_element_wise(rows.column("partition_hash"), rows.column("fileName"), "")
+        positions = _positions(keys, names)
+        bounds[field.name] = bounds_of_slices(rows, positions, np.array(of_slice), len(slices), field.type)
+    # A merger of somebody's own may make values that no file has; and of log files the statistics were made before
+    # the meta columns were filled in.
+    custom = context.config.merge_mode is MergeMode.CUSTOM
+    merged = {} if custom else {name: known for name, known in bounds.items() if name not in META_FIELDS}
+    promises = [promise(merged if one.log_files else bounds, i) for i, one in enumerate(slices)]
+    return tuple(slices[i] for i in _possible(promises, available, expression))
+
+
+def _positions(keys: pa.ChunkedArray, wanted: pa.Array) -> Numbers:
+    """Row of each wanted key; -1 where there is none."""
+    positions: Numbers = pc.fill_null(pc.index_in(wanted, value_set=keys.combine_chunks()), -1).to_numpy()
+    return positions.astype(np.int64)
+
+
+def _possible(promises: Sequence[Any], available: pa.Schema, expression: Any) -> list[int]:
+    """Which promises leave room for the filter. Arrow is asked with files that it never opens."""
+    kind = pads.ParquetFileFormat()
+    nowhere = pafs.LocalFileSystem()
+    fragments = [
+        kind.make_fragment(str(index), filesystem=nowhere, partition_expression=promised)
+        for index, promised in enumerate(promises)
+    ]
+    dataset = pads.FileSystemDataset(fragments, available, kind, nowhere)
+    return sorted(int(fragment.path) for fragment in dataset.get_fragments(filter=expression))

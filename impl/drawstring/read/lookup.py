@@ -1,0 +1,114 @@
+"""Rows by their record keys: through the record index where the table has one, else through what else leaves files out.
+
+Source: Java ``RecordLevelIndexSupport``, ``SparkMetadataTableRecordIndex``. Whose duty: open the file groups that hold
+the keys and no others, and of their base files first the key column alone: the other columns are read only of row
+groups that hold a key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drawstring.context import TableContext
+from drawstring.data.record_keys import record_keys
+from drawstring.errors import InputError
+from drawstring.files import FileGroupId, FileSlice, Snapshot
+from drawstring.metadata import MetadataTable
+from drawstring.metadata.records import RECORD_INDEX
+from drawstring.read.arrow_reader import query_schema, slice_query, wanted_columns
+from drawstring.read.data_skipping import slices_with_rows
+from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.schema import resolve_schema
+from drawstring.table_config import TableConfig
+from drawstring_spec.meta_fields import RECORD_KEY
+
+
+def lookup_rows(
+    context: TableContext,
+    snapshot: Snapshot,
+    keys: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    meta_columns: bool = True,
+) -> pa.Table:
+    """Read the rows that have some record keys.
+
+    Args:
+        context: of the table.
+        snapshot: its newest slices.
+        keys: record keys as texts, or rows with the key columns (anything that exports an Arrow stream).
+        columns: as in `drawstring.read.arrow_reader.read_snapshot`.
+        meta_columns: as there.
+
+    Returns:
+        The rows, in the order of the table; keys that the table does not hold have none.
+
+    Raises:
+        InputError: `keys` are no keys, or a column does not exist.
+        SchemaError: the table has no columns yet.
+        CorruptFileError: a file cannot be read.
+
+    """
+    wanted_keys = key_texts_of(keys, context.config)
+    schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    available = query_schema(context, schema)
+    wanted = wanted_columns(available, columns, meta_columns=meta_columns)
+    has_key = RECORD_KEY in available.names
+    by = [RECORD_KEY] if has_key else [name.partition(".")[0] for name in context.config.record_key_fields]
+    needed = pa.schema([*wanted, *(available.field(name) for name in by if name not in wanted.names)])
+    slices = _slices_of_keys(context, snapshot, wanted_keys)
+    if slices is None and has_key:
+        condition = pc.field(RECORD_KEY).isin(wanted_keys)
+        slices = slices_with_rows(context, snapshot, schema, available, condition)
+    chosen = snapshot.slices if slices is None else slices
+    queries = [slice_query(context, schema, snapshot, needed, one) for one in chosen if len(wanted_keys)]
+    if has_key:
+        queries = [_with_keys(query, wanted_keys) for query in queries]
+    tables = context.ports.tasks.run(read_slice, queries, label="look rows up")
+    table = pa.concat_tables(tables) if tables else needed.empty_table()
+    found = table.column(RECORD_KEY) if has_key else record_keys(table, context.config)
+    return table.filter(pc.is_in(found, value_set=wanted_keys)).select(wanted.names)
+
+
+def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
+    """Return record keys as distinct texts (``string``). Raises `InputError` where there are none in `keys`."""
+    try:
+        if hasattr(keys, "__arrow_c_stream__") and not isinstance(keys, pa.ChunkedArray):
+            texts = record_keys(pa.table(keys), config)
+        else:
+            texts = pa.array(keys) if not isinstance(keys, (pa.Array, pa.ChunkedArray)) else keys
+            if len(texts) and not pa.types.is_string(texts.type) and not pa.types.is_large_string(texts.type):
+                raise InputError(
+                    f"The keys are of type {texts.type}, not texts.",
+                    way_out="Pass record keys as the column _hoodie_record_key has them, or rows with the key columns.",
+                )
+            texts = texts.cast(pa.string())
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"The keys are none: {error}.", way_out="Pass texts, or rows with the key columns.") from error
+    return pc.unique(texts.drop_null())
+
+
+def _slices_of_keys(context: TableContext, snapshot: Snapshot, keys: pa.Array) -> tuple[FileSlice, ...] | None:
+    """Slices that the record index names; None where there is no index that could tell."""
+    last = snapshot.timeline.last_write()
+    if last is None or snapshot.as_of != last.requested_time:
+        return None  # The index knows where rows are, not where they were.
+    metadata = MetadataTable.open(context, snapshot.timeline)
+    if metadata is None or RECORD_INDEX not in metadata:
+        return None
+    places = metadata.record_index(keys).group_by(["partition_path", "file_id"]).aggregate([])
+    groups = {FileGroupId(row["partition_path"], row["file_id"]) for row in places.to_pylist()}
+    chosen = tuple(one for one in snapshot.slices if one.group in groups)
+    # Where the index is ahead of the snapshot, a key may have moved on from a slice that is still here.
+    return chosen if len(chosen) == len(groups) else None
+
+
+def _with_keys(query: SliceQuery, keys: pa.Array) -> SliceQuery:
+    if query.base is None:
+        return query
+    return dataclasses.replace(query, base=dataclasses.replace(query.base, record_keys=keys))

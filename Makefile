@@ -39,7 +39,8 @@ bench: $(STAMP)    ## ratios against Spark's Parquet, deltalake, hudi-rs and Jav
 
 interop: $(STAMP)  ## Java Hudi 1.0.2 and hudi-rs read and continue our tables; status 77: Java Hudi is not to be had
 	@$(BIN)/python tests/interop/java/environment.py
-	@$(BIN)/python -m pytest tests/interop
+	@$(BIN)/python -m pytest tests/interop -m interop
+	@$(BIN)/python -m pytest tests/interop/test_hudi_rs.py
 
 docs: $(STAMP)     ## regenerate the generated pages under docs/
 	@$(BIN)/python tools/generate_docs.py

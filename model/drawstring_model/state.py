@@ -287,7 +287,8 @@ class StorageView(NamedTuple):
         timeline: all files of the timeline.
         data_files: rows of each data file, by (file group, requested time, write token).
         lock_held: whether the table lock is taken (by whoever, dead or alive).
-        heartbeats: requested times that have a heartbeat file, expired or not.
+        heartbeats: requested times that have a heartbeat file, expired or not. Those of instants that are not
+            pending say nothing: they are garbage that is removed sooner or later.
 
     """
 

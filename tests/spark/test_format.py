@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
@@ -50,32 +51,20 @@ def test_every_operation_of_hudi_works_through_the_format(save, load, frame, tab
     table = ds.Table.open(table_uri)
     assert len(table.timeline().completed_writes) == 4
     assert table.config.name == "trips"
+    assert open_storage(table_uri).list(".hoodie/.temp", recursive=True) == []
 
 
-def test_a_read_has_the_columns_and_rows_of_the_embedded_reader(save, load, frame, table_uri):
-    save(frame(FIRST), "bulk_insert")
+def test_a_read_has_the_columns_and_rows_of_the_embedded_reader(embedded_table, load):
     answer = load().toArrow()
-    expected = ds.Table.open(table_uri).read()
+    expected = embedded_table.read()
     assert answer.schema == expected.schema
     assert answer.sort_by("id") == expected.sort_by("id")
 
 
-def test_a_read_goes_back_in_time(save, load, frame, table_uri):
-    save(frame([("a", "p", 1, 1.0)]), "bulk_insert")
-    then = ds.Table.open(table_uri).timeline().completed_writes[0].requested_time
-    save(frame([("a", "p", 2, 2.0)]), "upsert")
-    assert rows_in(load(**{"as.of.instant": then})) == [("a", "p", 1, 1.0)]
-
-
-def test_staged_rows_do_not_stay(save, frame, table_uri):
-    save(frame(FIRST), "bulk_insert")
-    assert open_storage(table_uri).list(".hoodie/.temp", recursive=True) == []
-
-
-def test_an_unknown_option_is_refused_by_name_when_reading(save, load, frame):
-    save(frame(FIRST), "bulk_insert")
-    with pytest.raises(PySparkException, match=r"hoodie\.unheard\.of"):
-        load(**{"hoodie.unheard.of": "1"}).collect()
+def test_a_read_goes_back_in_time(embedded_table, load):
+    then = embedded_table.timeline().completed_writes[0].requested_time
+    embedded_table.delete(["a", "b", "c"])
+    assert rows_in(load(**{"as.of.instant": then})) == FIRST
 
 
 def test_an_unknown_option_is_refused_by_name_when_writing(save, frame, table_uri):
@@ -84,37 +73,48 @@ def test_an_unknown_option_is_refused_by_name_when_writing(save, frame, table_ur
     assert open_storage(table_uri).list("", recursive=True) == []
 
 
-def test_overwriting_is_refused_by_name(save, frame, load):
-    save(frame(FIRST), "bulk_insert")
+def test_overwriting_is_refused_by_name(embedded_table, frame, rows_of, table_uri):
     with pytest.raises(PySparkException, match="overwrite"):
-        save(frame(FIRST[:1]), "bulk_insert", mode="overwrite")
-    assert rows_in(load()) == FIRST
+        frame(FIRST[:1]).write.format("drawstring").mode("overwrite").save(table_uri)
+    assert rows_of(embedded_table) == FIRST
 
 
-def test_a_write_that_is_too_large_for_one_process_is_refused_with_the_way_out(save, frame, load):
-    save(frame(FIRST), "bulk_insert")
+def test_a_write_that_is_too_large_for_one_process_is_refused_with_the_way_out(embedded_table, frame, rows_of, save):
     with pytest.raises(PySparkException, match="SparkEngine"):
         save(frame([("d", "p", 1, 1.0)]), "upsert", **{"drawstring.spark.staged.max.bytes": "1"})
-    assert rows_in(load()) == FIRST
+    assert rows_of(embedded_table) == FIRST
 
 
-def test_a_failing_frame_writes_nothing_and_leaves_nothing_staged(save, frame, load, table_uri):
-    save(frame(FIRST), "bulk_insert")
-    failing = frame(FIRST).selectExpr("id", "part", "cast(raise_error('no') as bigint) ts", "v")
-    with pytest.raises(PySparkException):
+def test_a_failing_frame_writes_nothing_and_leaves_nothing_staged(embedded_table, save, frame, rows_of, table_uri):
+    failing = frame(FIRST).selectExpr("id", "part", "cast(raise_error('made to fail') as bigint) ts", "v")
+    with pytest.raises(PySparkException, match="made to fail"):
         save(failing, "upsert")
-    assert rows_in(load()) == FIRST
+    assert rows_of(embedded_table) == FIRST
     assert open_storage(table_uri).list(".hoodie/.temp", recursive=True) == []
 
 
-def test_a_key_that_the_table_holds_is_refused_by_an_insert(save, frame, load):
-    save(frame(FIRST), "bulk_insert")
+@pytest.fixture
+def embedded_table(table_uri):
+    """A table that the format finds there, made without it."""
+    schema = pa.schema([("id", pa.string()), ("part", pa.string()), ("ts", pa.int64()), ("v", pa.float64())])
+    name = {"hoodie.table.name": HUDI["hoodie.table.name"]}
+    table = ds.Table.create(table_uri, schema, record_key="id", partition_by="part", ordering="ts", options=name)
+    table.bulk_insert(pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in FIRST], schema=schema))
+    return table
+
+
+def test_an_unknown_option_is_refused_by_name_when_reading(embedded_table, load):
+    with pytest.raises(PySparkException, match=r"hoodie\.unheard\.of"):
+        load(**{"hoodie.unheard.of": "1"})
+
+
+def test_a_key_that_the_table_holds_is_refused_by_an_insert(embedded_table, frame, rows_of, table_uri):
+    insert = frame([("a", "p", 9, 9.0)]).write.format("drawstring").mode("append")
     with pytest.raises(PySparkException, match="'a' in 'p'"):
-        save(frame([("a", "p", 9, 9.0)]), "insert")
-    assert rows_in(load()) == FIRST
+        insert.option("hoodie.datasource.write.operation", "insert").save(table_uri)
+    assert rows_of(embedded_table) == FIRST
 
 
-def test_a_schema_that_is_not_the_tables_is_refused(save, frame, spark, table_uri):
-    save(frame(FIRST), "bulk_insert")
+def test_a_schema_that_is_not_the_tables_is_refused(embedded_table, spark, table_uri):
     with pytest.raises(PySparkException, match="schema"):
         spark.read.format("drawstring").schema("id int").load(table_uri).collect()

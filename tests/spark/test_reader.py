@@ -25,12 +25,17 @@ def in_table_types(answer, schema):
 
 
 TIME_TRAVELS = 1
-"""Of each table; all of them are asked of the embedded reader."""
+"""Of each copy-on-write table; all of them are asked of the embedded reader."""
+MERGED_STEP = 8
+"""Every so many merge-on-read tables: tasks merge their log files with the embedded reader's own code."""
 
 
 def golden_cases():
     kinds = {"COPY_ON_WRITE": {QueryType.SNAPSHOT, QueryType.TIME_TRAVEL}, "MERGE_ON_READ": {QueryType.SNAPSHOT}}
+    merged = [case.name for case in load_cases() if case.table_type == "MERGE_ON_READ"][::MERGED_STEP]
     for case in load_cases():
+        if case.table_type == "MERGE_ON_READ" and case.name not in merged:
+            continue
         queries = [q for q in case.queries if q.type in kinds[case.table_type]]
         travels = [q for q in queries if q.type is QueryType.TIME_TRAVEL][:TIME_TRAVELS]
         chosen = [q for q in queries if q.type is not QueryType.TIME_TRAVEL] + travels

@@ -15,6 +15,7 @@ _RUN = [
     "README.md",
     "docs/tutorial/first-table.md",
     "docs/how-to/two-writers.md",
+    "docs/how-to/follow-changes.md",
     "docs/how-to/recover-from-a-crash.md",
 ]
 

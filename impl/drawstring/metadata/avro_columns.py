@@ -38,7 +38,8 @@ def decode_records(schema: Mapping[str, Any], values: pa.Array, *, path: str) ->
 
     Returns:
         One struct per record. A union of null and one type is that type; a union of more is a struct of the members
-        ``member0``, ``member1``, ... of which one at most is not null, as Spark's reader of Avro has it.
+        ``member0``, ``member1``, ... of which one at most is not null, as Spark's reader of Avro has it. Where there
+        are records, what none of them has may be of Arrow's type null.
 
     Raises:
         CorruptFileError: a value is no such record.
@@ -49,6 +50,7 @@ def decode_records(schema: Mapping[str, Any], values: pa.Array, *, path: str) ->
     bounds = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     raw = np.frombuffer(content, np.uint8) if content is not None else np.empty(0, np.uint8)
     decoder = _Decoder(raw, bounds[:-1].copy(), bounds[1:], path)
+    decoder.learn_names(schema, "", 0)
     decoded = decoder.read(schema, np.arange(len(values)), "", 0)
     if (decoder.at != decoder.ends).any():
         raise decoder.corrupt(
@@ -65,6 +67,7 @@ class _Decoder:
     def __init__(self, raw: npt.NDArray[np.uint8], at: Rows, ends: Rows, path: str) -> None:
         self.raw, self.at, self.ends, self._path = raw, at, ends, path
         self._named: dict[str, Mapping[str, Any]] = {}
+        self._lazy = len(at) > 0
 
     def corrupt(self, what: str) -> CorruptFileError:
         """Error about the file; `what` completes "... cannot be read: ..."."""
@@ -73,6 +76,22 @@ class _Decoder:
             rule="MT-001",
             way_out="The metadata table is damaged. Read with hoodie.metadata.enable=false until it is built again.",
         )
+
+    def learn_names(self, avro: Any, namespace: str, depth: int) -> None:
+        """Find the named types of a schema: one is defined where it is first used, which may be in a part not read."""
+        if depth > MAX_DEPTH:
+            raise FormatError(f"The schema of {self._path} is nested more than {MAX_DEPTH} levels deep.")
+        if isinstance(avro, list):
+            for branch in avro:
+                self.learn_names(branch, namespace, depth + 1)
+        elif isinstance(avro, Mapping):
+            own = str(avro.get("namespace") or namespace)
+            if avro.get("type") == "record":
+                self._named[str(avro.get("name"))] = self._named[f"{own}.{avro.get('name')}"] = avro
+                for field in _fields(avro, self._path):
+                    self.learn_names(field.get("type"), own, depth + 1)
+            elif not isinstance(avro.get("type"), str):
+                self.learn_names(avro.get("type"), own, depth + 1)
 
     def read(self, avro: Any, rows: Rows, namespace: str, depth: int) -> pa.Array:
         """Read a value of any type."""
@@ -98,10 +117,7 @@ class _Decoder:
 
     def _record(self, avro: Mapping[str, Any], rows: Rows, namespace: str, depth: int) -> pa.Array:
         own = str(avro.get("namespace") or namespace)
-        self._named[str(avro.get("name"))] = self._named[f"{own}.{avro.get('name')}"] = avro
-        fields = avro.get("fields")
-        if not isinstance(fields, list) or not all(isinstance(f, Mapping) and f.get("name") for f in fields):
-            raise FormatError(f"The schema of {self._path} has a record without fields.")
+        fields = _fields(avro, self._path)
         members = [self.read(field.get("type"), rows, own, depth + 1) for field in fields]
         names = [str(field["name"]) for field in fields]
         if not members:
@@ -117,6 +133,9 @@ class _Decoder:
             if branch == "null":
                 continue
             taken = chosen == index
+            if self._lazy and not taken.any():
+                members.append(pa.nulls(len(rows)))
+                continue
             values = self.read(branch, rows[taken], namespace, depth + 1)
             if not taken.all():
                 places = np.cumsum(taken) - 1
@@ -198,3 +217,10 @@ class _Decoder:
             return decimals(self._bytes(rows).cast(pa.binary()), pa.decimal128(precision, scale))
         except (TypeError, ValueError, FormatError) as error:
             raise self.corrupt(f"a decimal({precision}, {scale}) cannot be read ({error})") from error
+
+
+def _fields(avro: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:
+    fields = avro.get("fields")
+    if not isinstance(fields, list) or not all(isinstance(f, Mapping) and f.get("name") for f in fields):
+        raise FormatError(f"The schema of {path} has a record without fields.")
+    return fields

@@ -154,6 +154,8 @@ def _one_chunk(array: pa.ChunkedArray) -> pa.Array:
 
 def _aligned(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Return an array in the target's type: members by name, those that are missing null."""
+    if pat.is_null(array.type):
+        return pa.nulls(len(array), target)
     if not pat.is_struct(target):
         return array if array.type == target else array.cast(target)
     members: Sequence[pa.Array] = [

@@ -219,25 +219,18 @@ class MetadataTable:
             )
         if partition not in self._readers:
             self._readers[partition] = PartitionReader(self._storage, partition, self._instants)
-        groups = list(self._readers[partition].sources(question))
+        # A key is in one file group only, so all groups can be merged at once: each is lined up, oldest first.
+        sources = [source for group in self._readers[partition].sources(question) for source in group]
         payloads = payloads_of(partition)
         if payloads == (Payload.FILES,):
-            return _concatenated([merge_files(group) for group in groups], merge_files([]))
-        tables: list[pa.Table] = []
-        for payload in payloads:
-            empty = merge_payloads([], payload)
-            tables.append(_concatenated([merge_payloads(group, payload) for group in groups], empty))
+            return merge_files(sources)
         # An expression index has one kind of payload or the other, never both.
-        return max(tables, key=len)
+        return max((merge_payloads(sources, payload) for payload in payloads), key=len)
 
 
 def partition_hashes(partition_paths: Sequence[str]) -> list[str]:
     """What stands for partitions in the keys of statistics."""
     return [hashed_name(partition_identifier(path)) for path in partition_paths]
-
-
-def _concatenated(tables: list[pa.Table], empty: pa.Table) -> pa.Table:
-    return pa.concat_tables(tables).combine_chunks() if tables else empty
 
 
 def _file_table(paths: pa.Array, names: pa.Array, sizes: pa.Array) -> pa.Table:

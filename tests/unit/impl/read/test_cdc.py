@@ -282,3 +282,25 @@ def test_rows_of_new_files_are_inserts():
     first = splits[0]
     assert isinstance(first, RowsSplit)
     assert first.operation == "i"
+
+
+def test_a_log_file_stands_before_those_of_commits_that_were_requested_later():
+    """With non-blocking writers a commit may find log files on its slice that are newer than its own."""
+    table = GoldenTable("cdc_mor")
+    commits = [i for i in table.writes() if any(i.requested_time in p for p in table.paths("", without=".cdc"))]
+    early, late = commits[-2:]
+    newer = [p for p in table.paths("") if f"{late.requested_time}.log" in p and not p.endswith(".cdc")]
+
+    def found_newer(record):
+        for stats in record["partitionToWriteStats"].values():
+            for stat in stats:
+                names = [p.rpartition("/")[2] for p in newer if stat["fileId"] in p]
+                stat["logFiles"] = [*(stat["logFiles"] or ()), *names]
+
+    table.rewrite_commit(early, found_newer)
+    splits = plan_cdc(table.context(), None, None).splits
+    of_early = [s for s in splits if isinstance(s, LogFileSplit) and s.requested_time == early.requested_time]
+    assert any(split.after.logs[-1].requested_time == late.requested_time for split in of_early)
+    for split in of_early:
+        times = [log.requested_time for log in split.after.logs]
+        assert times == sorted(times)

@@ -270,3 +270,25 @@ def test_rows_of_hand_made_commits_are_told_by_the_commits_that_name_them(table)
     table.commit(1, 3)
     table.commit(2, 4)
     assert changes(table.context(), "earliest").num_rows == 0
+
+
+def test_a_commit_that_is_in_both_timelines_is_an_active_one(table):
+    archive(table.storage, 1, [(1, 2, "commit"), (3, 4, "commit")])
+    table.commit(3, 4)
+    found = commits_completed_in(table.context(), "000", None, Bounds.CLOSED)
+    assert [i.requested_time for i in found.archived] == [at(1)]
+    assert [i.requested_time for i in found.active] == [at(3)]
+
+
+def test_rows_of_replaced_file_groups_are_not_returned():
+    table = GoldenTable("cdc_insert_overwrite")
+    replaced = next(i for i in table.writes() if i.action.value == "replacecommit")
+    keys = changes(table.context(), "earliest", replaced.completion_time, columns=["_hoodie_record_key"])
+    assert keys.num_rows == len(set(keys["_hoodie_record_key"].to_pylist()))
+
+
+def test_partition_values_are_the_names_of_folders_as_they_stand():
+    table = GoldenTable("keygen_urlencode")
+    rows = changes(table.context(), "earliest", columns=["_hoodie_partition_path", "part"])
+    assert rows["part"].to_pylist() == rows["_hoodie_partition_path"].to_pylist()
+    assert any("%" in value for value in rows["part"].to_pylist())

@@ -7,10 +7,9 @@ Hudi that is not in this table is refused by name, never ignored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-OptionValue = bool | int | float | str | None
+from drawstring.option_spec import OptionSpec
 
 IN_PROCESS_LOCK: Final = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
 FILE_SYSTEM_LOCK: Final = "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
@@ -23,35 +22,6 @@ KEY_GENERATOR_CLASSES: Final = {
     "org.apache.hudi.keygen.NonpartitionedKeyGenerator": "NON_PARTITION",
     "org.apache.hudi.keygen.NonpartitionedAvroKeyGenerator": "NON_PARTITION",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OptionSpec:
-    """One option.
-
-    Attributes:
-        key: as in Java Hudi, or below ``drawstring.``.
-        kind: ``bool``, ``int``, ``float`` or ``str``; texts are converted to it.
-        default: value where the option is not given; None where it follows from others (`doc` says how) or
-            is unset.
-        doc: what it does, with units.
-        used_by: ``create`` (only while a table is created), ``write``, ``read`` or ``format`` (Spark's
-            ``format("drawstring")``, where nothing but options can be passed).
-        allowed: the values that are honoured; empty where any value of the kind is. Texts are matched without
-            regard to case and take the spelling given here.
-        minimum: least value of a number.
-        aliases: older keys of the same option.
-
-    """
-
-    key: str
-    kind: type
-    default: OptionValue
-    doc: str
-    used_by: str = "write"
-    allowed: tuple[OptionValue, ...] = ()
-    minimum: float | None = None
-    aliases: tuple[str, ...] = ()
 
 
 _MIB: Final = 1024 * 1024

@@ -13,14 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Self
 
 from drawstring.errors import OptionError
-from drawstring.option_registry import (
-    FILE_SYSTEM_LOCK,
-    IN_PROCESS_LOCK,
-    KEY_GENERATOR_CLASSES,
-    OPTION_SPECS,
-    OptionSpec,
-    OptionValue,
-)
+from drawstring.option_registry import FILE_SYSTEM_LOCK, IN_PROCESS_LOCK, KEY_GENERATOR_CLASSES, OPTION_SPECS
+from drawstring.option_spec import OptionSpec, OptionValue
 
 __all__ = ["FILE_SYSTEM_LOCK", "IN_PROCESS_LOCK", "OPTIONS", "OptionSpec", "Options", "render_markdown"]
 

@@ -70,7 +70,7 @@ def _changes(
     *,
     cdc: bool,
     columns: Sequence[str] | None,
-    filter: Any,  # noqa: A002
+    filter: Any,  # noqa: A002 -- as in `Table.read`
     meta: bool,
 ) -> pa.Table:
     parsed = parse_bounds(bounds)

@@ -79,9 +79,9 @@ def scan(spark: SparkSession, what: Scan) -> DataFrame:
         none,
         sources.parquet.ParquetFileFormat(),
         no_options,
-        spark._jsparkSession,  # noqa: SLF001
+        spark._jsparkSession,  # noqa: SLF001 -- no public way
     )
-    return DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)  # noqa: SLF001
+    return DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)  # noqa: SLF001 -- no public way
 
 
 def scan_keys(
@@ -111,7 +111,7 @@ def _constant_rows(spark: SparkSession, what: Scan, partitions: Sequence[str]) -
             values[position] = _text(scalar)
         rows.add(jvm.org.apache.spark.sql.RowFactory.create(values))
     texts = StructType([StructField(field.name, StringType()) for field in what.constants])
-    frame = DataFrame(spark._jsparkSession.createDataFrame(rows, _java_schema(jvm, texts)), spark)  # noqa: SLF001
+    frame = DataFrame(spark._jsparkSession.createDataFrame(rows, _java_schema(jvm, texts)), spark)  # noqa: SLF001 -- no public way
     typed = frame.select(*[frame[f"`{f.name}`"].cast(f.dataType).alias(f.name) for f in what.constants])
     return list(typed._jdf.queryExecution().executedPlan().executeCollect())  # noqa: SLF001 -- as in `scan`
 

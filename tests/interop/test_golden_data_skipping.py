@@ -14,10 +14,11 @@ import drawstring as ds
 from drawstring.metadata import MetadataTable
 from drawstring.read.arrow_reader import query_schema, read_snapshot
 from drawstring.read.data_skipping import slices_with_rows
+from drawstring.read.index_lookup import slices_by_secondary_index
 from drawstring.read.schema import resolve_schema
 from drawstring.read.view import load_snapshot
 from drawstring_conformance.compare import difference
-from drawstring_conformance.vectors import Case, QueryType, load_cases
+from drawstring_conformance.vectors import Case, QueryType, load_case, load_cases
 
 NUM_CASES = 8
 PARTITIONS = "hoodie.table.metadata.partitions"
@@ -91,3 +92,33 @@ def test_statistics_of_partitions_with_log_files_are_no_bounds(tmp_path):
 
 def test_tables_with_statistics_are_tried():
     assert len(CASES) == NUM_CASES
+
+
+def test_the_secondary_index_names_the_file_groups_of_a_value(tmp_path):
+    case = load_case("index_secondary")
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    context = table._refreshed()
+    snapshot = load_snapshot(context)
+    available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+    rows = table.read()
+    left_out = 0
+    for city in [*pc.unique(rows["city"].drop_null()).to_pylist(), "no such city"]:
+        condition = [("city", "=", city)]
+        kept = slices_by_secondary_index(context, table.metadata(), snapshot, snapshot.slices, available, condition)
+        left_out += len(snapshot.slices) - len(kept)
+        expected = rows.filter(pc.equal(rows["city"], city))
+        assert difference(table.read(filter=condition), expected) == ""
+    assert left_out > 0
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [[("n", "=", 1)], [("city", ">", "a")], [[("city", "=", "a")], [("n", "=", 1)]], pc.field("city") == "a", None],
+)
+def test_the_secondary_index_is_not_asked_what_it_cannot_tell(condition, tmp_path):
+    case = load_case("index_secondary")
+    context = ds.Table.open(str(case.extract(tmp_path / case.name)))._refreshed()
+    snapshot = load_snapshot(context)
+    available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+    metadata = MetadataTable.open(context)
+    assert slices_by_secondary_index(context, metadata, snapshot, snapshot.slices, available, condition) is None

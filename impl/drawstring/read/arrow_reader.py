@@ -64,7 +64,7 @@ def read_snapshot(
     queries = _pruned(
         [
             slice_query(context, schema, snapshot, needed, file_slice)
-            for file_slice in slices_with_rows(context, snapshot, schema, available, expression)
+            for file_slice in slices_with_rows(context, snapshot, schema, available, expression, filter)
         ],
         partition_condition(filter, expression, context.config.partition_fields, available),
     )

@@ -24,6 +24,7 @@ from drawstring.metadata import MetadataTable
 from drawstring.metadata.keys import partition_identifier
 from drawstring.metadata.records import COLUMN_STATS, PARTITION_STATS
 from drawstring.metadata.table import partition_hashes
+from drawstring.read.index_lookup import is_newest, slices_by_secondary_index
 from drawstring.read.pruning import uses_column
 from drawstring.read.schema import TableSchema
 from drawstring.read.statistics import Bounds, Numbers, bounds_of_slices, promise
@@ -35,7 +36,12 @@ _CALLS: Final = re.compile(r"[a-z_0-9]+(?=\()")
 
 
 def slices_with_rows(
-    context: TableContext, snapshot: Snapshot, schema: TableSchema, available: pa.Schema, expression: Any
+    context: TableContext,
+    snapshot: Snapshot,
+    schema: TableSchema,
+    available: pa.Schema,
+    expression: Any,
+    condition: Any = None,
 ) -> tuple[FileSlice, ...]:
     """Return the slices of a snapshot that may have rows which a filter keeps.
 
@@ -45,6 +51,7 @@ def slices_with_rows(
         schema: of the table at the snapshot's time.
         available: all columns that the filter may use.
         expression: the filter, or None.
+        condition: the same as the caller gave it; a list of conditions can be asked of a secondary index.
 
     Raises:
         CorruptFileError: the metadata table cannot be read.
@@ -58,7 +65,9 @@ def slices_with_rows(
     metadata = MetadataTable.open(context, snapshot.timeline) if columns else None
     if metadata is None:
         return slices
-    if PARTITION_STATS in metadata and _partition_stats_hold(context, snapshot):
+    named = slices_by_secondary_index(context, metadata, snapshot, slices, available, condition)
+    slices = slices if named is None else named
+    if PARTITION_STATS in metadata and slices and _partition_stats_hold(context, snapshot):
         slices = _by_partition(metadata, slices, columns, available, expression)
     if COLUMN_STATS in metadata and slices:
         slices = _by_file(context, metadata, slices, columns, available, expression)
@@ -71,9 +80,7 @@ def _partition_stats_hold(context: TableContext, snapshot: Snapshot) -> bool:
     With log files Java makes them of the last commit's files alone, and calls them tight all the same (requirement
     MT-005): used, they lose rows.
     """
-    last = snapshot.timeline.last_write()
-    newest = last is not None and snapshot.as_of == last.requested_time
-    return newest and context.config.table_type is TableType.COPY_ON_WRITE
+    return is_newest(snapshot) and context.config.table_type is TableType.COPY_ON_WRITE
 
 
 def _columns(context: TableContext, available: pa.Schema, expression: Any) -> list[pa.Field]:

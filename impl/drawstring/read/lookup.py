@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from drawstring.context import TableContext
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import InputError
-from drawstring.files import FileGroupId, FileSlice, Snapshot
+from drawstring.files import Snapshot
 from drawstring.metadata import MetadataTable
-from drawstring.metadata.records import RECORD_INDEX
 from drawstring.read.arrow_reader import query_schema, slice_query, wanted_columns
 from drawstring.read.data_skipping import slices_with_rows
+from drawstring.read.index_lookup import slices_of_keys
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.schema import resolve_schema
 from drawstring.table_config import TableConfig
@@ -61,7 +61,8 @@ def lookup_rows(
     has_key = RECORD_KEY in available.names
     by = [RECORD_KEY] if has_key else [name.partition(".")[0] for name in context.config.record_key_fields]
     needed = pa.schema([*wanted, *(available.field(name) for name in by if name not in wanted.names)])
-    slices = _slices_of_keys(context, snapshot, wanted_keys)
+    metadata = MetadataTable.open(context, snapshot.timeline)
+    slices = slices_of_keys(metadata, snapshot, snapshot.slices, wanted_keys)
     if slices is None and has_key:
         condition = pc.field(RECORD_KEY).isin(wanted_keys)
         slices = slices_with_rows(context, snapshot, schema, available, condition)
@@ -91,21 +92,6 @@ def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
     except (pa.ArrowException, TypeError) as error:
         raise InputError(f"The keys are none: {error}.", way_out="Pass texts, or rows with the key columns.") from error
     return pc.unique(texts.drop_null())
-
-
-def _slices_of_keys(context: TableContext, snapshot: Snapshot, keys: pa.Array) -> tuple[FileSlice, ...] | None:
-    """Slices that the record index names; None where there is no index that could tell."""
-    last = snapshot.timeline.last_write()
-    if last is None or snapshot.as_of != last.requested_time:
-        return None  # The index knows where rows are, not where they were.
-    metadata = MetadataTable.open(context, snapshot.timeline)
-    if metadata is None or RECORD_INDEX not in metadata:
-        return None
-    places = metadata.record_index(keys).group_by(["partition_path", "file_id"]).aggregate([])
-    groups = {FileGroupId(row["partition_path"], row["file_id"]) for row in places.to_pylist()}
-    chosen = tuple(one for one in snapshot.slices if one.group in groups)
-    # Where the index is ahead of the snapshot, a key may have moved on from a slice that is still here.
-    return chosen if len(chosen) == len(groups) else None
 
 
 def _with_keys(query: SliceQuery, keys: pa.Array) -> SliceQuery:

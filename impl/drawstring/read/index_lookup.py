@@ -1,0 +1,104 @@
+"""File slices that indexes of the metadata table name: the record index by keys, a secondary index by values.
+
+Source: Java ``RecordLevelIndexSupport``, ``SecondaryIndexSupport``. Whose duty: only speed, and only of the newest
+snapshot: an index knows where rows are, not where they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types as pat
+
+from drawstring.context import TableContext
+from drawstring.files import FileGroupId, FileSlice, Snapshot
+from drawstring.metadata import MetadataTable
+from drawstring.metadata.index_definitions import IDENTITY, SECONDARY, index_definitions
+from drawstring.metadata.records import RECORD_INDEX
+
+
+def is_newest(snapshot: Snapshot) -> bool:
+    """Whether a snapshot is that of the last completed write."""
+    last = snapshot.timeline.last_write()
+    return last is not None and snapshot.as_of == last.requested_time
+
+
+def slices_of_keys(
+    metadata: MetadataTable | None, snapshot: Snapshot, slices: Sequence[FileSlice], keys: pa.Array
+) -> tuple[FileSlice, ...] | None:
+    """Return those of some slices that hold record keys; None where there is no index that could tell.
+
+    Args:
+        metadata: of the table.
+        snapshot: that the slices are of.
+        slices: to choose from.
+        keys: ``string``, without nulls.
+
+    """
+    if metadata is None or RECORD_INDEX not in metadata or not is_newest(snapshot):
+        return None
+    places = metadata.record_index(keys).group_by(["partition_path", "file_id"]).aggregate([])
+    groups = {FileGroupId(row["partition_path"], row["file_id"]) for row in places.to_pylist()}
+    if not groups <= {one.group for one in snapshot.slices}:
+        return None  # The index is ahead of the snapshot: a key may have moved on from a slice that is still here.
+    return tuple(one for one in slices if one.group in groups)
+
+
+def slices_by_secondary_index(
+    context: TableContext,
+    metadata: MetadataTable,
+    snapshot: Snapshot,
+    slices: Sequence[FileSlice],
+    available: pa.Schema,
+    condition: Any,
+) -> tuple[FileSlice, ...] | None:
+    """Return those of some slices that may have rows which a filter keeps; None where no secondary index can tell.
+
+    Args:
+        context: of the table.
+        metadata: of the table.
+        snapshot: that the slices are of.
+        slices: to choose from.
+        available: all columns.
+        condition: the filter as the caller gave it. Only a list of conditions, all of which must hold, can be taken
+            apart; one of them has to ask for values of an indexed column.
+
+    """
+    if not isinstance(condition, Sequence) or not condition or not is_newest(snapshot):
+        return None
+    conjunction = condition if isinstance(condition[0][0], str) else condition[0] if len(condition) == 1 else ()
+    by_path = context.config.partition_fields  # their values come from the path, not from what was indexed
+    asked = (_values(one) for one in conjunction)
+    wanted = {name: values for name, values in asked if values is not None and name not in by_path}
+    if not wanted:
+        return None
+    for index in index_definitions(context):
+        usable = index.kind == SECONDARY and index.function == IDENTITY and index.partition in metadata
+        if not usable or len(index.columns) != 1 or index.columns[0] not in wanted:
+            continue
+        name = index.columns[0]
+        texts = _texts(wanted[name], available.field(name).type)
+        if texts is not None:
+            keys = pc.unique(metadata.secondary_index(index.partition, texts).column("record_key"))
+            return slices_of_keys(metadata, snapshot, slices, keys)
+    return None
+
+
+def _values(condition: Any) -> tuple[str, list[Any] | None]:
+    """Column of a condition, and the values that it asks for; None where it asks for something else."""
+    name, operator, value = condition
+    if operator in ("=", "=="):
+        return name, [value]
+    return name, list(value) if operator == "in" else None
+
+
+def _texts(values: Sequence[Any], kind: pa.DataType) -> list[str] | None:
+    """Values as the index has them; None where their texts in Java are not those of Python."""
+    if pat.is_string(kind) and all(isinstance(value, str) for value in values):
+        return list(values)
+    if pat.is_integer(kind) and all(type(value) is int for value in values):
+        return [str(value) for value in values]
+    return None

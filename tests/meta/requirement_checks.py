@@ -17,7 +17,7 @@ from drawstring_spec.requirements import MODEL_CHECK, Level, Requirement
 MOST_REQUIREMENTS_OF_ONE_TEST = 5
 """A test without parameters that claims to cover more than this covers none of them well."""
 
-TOLERATED_UNCHECKED = frozenset({"TL-042"})
+TOLERATED_UNCHECKED: frozenset[str] = frozenset()
 """MUSTs that nothing covers because nothing of ours does what they are about. This list only gets shorter."""
 
 _RULE = re.compile(r"""\brule=["']([A-Z]{2}-[0-9]{3})["']""")

@@ -119,6 +119,11 @@ def run_write(
         except Exception as error:
             _abort(pending, error)
             raise
+        except BaseException:
+            # Interrupted (from the keyboard, say): there is no time to clean up, but nothing may keep the write alive.
+            if pending.heartbeat is not None:
+                pending.heartbeat.cease()
+            raise
         _clean_up(pending)
         return result
     finally:

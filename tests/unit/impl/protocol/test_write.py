@@ -272,3 +272,20 @@ def test_the_metadata_table_is_removed_where_the_option_says_so():
     write(world, {A: "k1"}, {"hoodie.metadata.enable": "false"})
     assert world.storage.list(".hoodie/metadata", recursive=True) == []
     assert world.context().config.properties.get("hoodie.table.metadata.partitions", "") == ""
+
+
+def test_an_interrupted_write_no_longer_keeps_itself_alive(monkeypatch):
+    world = World()
+    stopped = []
+    context = world.context(OCC)
+    monkeypatch.setattr(context.ports.background, "stop", lambda: stopped.append(True), raising=False)
+    body = FakeBody(world, context, {A: "k1"})
+
+    def interrupt():
+        stopped.clear()
+        raise KeyboardInterrupt
+
+    body.after_write = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        run_write(context, body, load_snapshot=load_slices)
+    assert stopped == [True]

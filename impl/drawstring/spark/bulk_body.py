@@ -110,7 +110,8 @@ def _coalesced(frame: DataFrame, parallelism: int) -> DataFrame:
     """Put small partitions together, without a shuffle: one file per task and table partition is enough.
 
     Spark's estimate of the size only ever makes fewer tasks where it is small; there are never fewer than the
-    session's parallelism, if the DataFrame has as many.
+    session's parallelism, if the DataFrame has as many. Which partitions come together is Spark's choice, so of rows
+    with one key and equal ordering values in several partitions any one may stay.
     """
     size = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))  # noqa: SLF001 -- not public
     return frame.coalesce(max(parallelism, -(-size // TASK_BYTES))) if size < 2**31 * TASK_BYTES else frame

@@ -37,6 +37,11 @@ def test_every_entry_is_found_whatever_keys_and_values_hold(pairs):
     assert parse(block(pairs)) == pairs
 
 
+def test_an_entry_inside_of_a_value_is_none():
+    pairs = [(b"real", b"zz" + block([(b"fake", b"")])), (b"next", b"1")]
+    assert parse(block(pairs)) == pairs
+
+
 def test_rows_of_more_sizes_than_are_tried_are_found_by_walking():
     pairs = [(b"k" * size, b"v") for size in range(module._MAX_ROW_SIZES + 50)]
     assert parse(block(pairs)) == pairs

@@ -128,9 +128,7 @@ def commits_completed_in(context: TableContext, start: str | None, end: str | No
     if start is None:
         return _last(context, timeline, end)
     inside = tuple(i for i in active if _holds(_completion(i), start, end, bounds))
-    earlier = tuple(
-        i for i in archived_writes(context, timeline, start) if _holds(_completion(i), start, end, bounds)
-    )
+    earlier = tuple(i for i in archived_writes(context, timeline, start) if _holds(_completion(i), start, end, bounds))
     return CommitRange(timeline, inside, earlier, _checkpoint((*earlier, *inside), start))
 
 
@@ -144,9 +142,7 @@ def commits_requested_in(context: TableContext, start: str, end: str | None) -> 
     timeline = load_timeline(context.ports.storage, context.config)
     inside = tuple(i for i in timeline.completed_writes if _holds(i.requested_time, start, end, Bounds.OPEN_CLOSED))
     earlier = tuple(
-        i
-        for i in archived_writes(context, timeline, start)
-        if _holds(i.requested_time, start, end, Bounds.OPEN_CLOSED)
+        i for i in archived_writes(context, timeline, start) if _holds(i.requested_time, start, end, Bounds.OPEN_CLOSED)
     )
     return CommitRange(timeline, inside, earlier, _checkpoint((*earlier, *inside), start))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from dataclasses import replace
 
 import pyarrow.compute as pc
 import pytest
@@ -224,7 +225,7 @@ def test_a_file_of_changes_that_is_cut_off_is_refused():
     table = GoldenTable("cdc_data_before_after")
     path = table.paths(".cdc")[0]
     table.storage.put(path, bytes(table.storage.read(path))[:-5])
-    refused(table, CorruptFileError, path)
+    refused(table, CorruptFileError, path, "CORRUPT block")
 
 
 def test_a_key_that_the_file_beside_does_not_have_is_refused():
@@ -304,3 +305,22 @@ def test_a_log_file_stands_before_those_of_commits_that_were_requested_later():
     for split in of_early:
         times = [log.requested_time for log in split.after.logs]
         assert times == sorted(times)
+
+
+def test_a_log_file_that_makes_no_difference_changes_nothing():
+    """A late record that loses against the row that is there, for one."""
+    table = GoldenTable("cdc_mor")
+    context = table.context()
+    of_logs = [s for s in plan_cdc(context, None, None).splits if isinstance(s, LogFileSplit)]
+    idle = [replace(split, before=split.after) for split in of_logs]
+    found = context.ports.tasks.run(read_split_of, idle, label="")
+    assert [changed.num_rows for changed in found] == [0] * len(idle)
+    assert all(changed.num_rows for changed in context.ports.tasks.run(read_split_of, of_logs, label=""))
+
+
+def test_images_are_what_stands_in_the_files():
+    """Snapshots take partition columns from the path; images do not."""
+    splits = plan_cdc(GoldenTable("cdc_op_key_only").context(), None, None).splits
+    queries = [q for s in splits for q in ([s.rows] if isinstance(s, RowsSplit) else [s.before, s.after])]
+    assert queries
+    assert all(query.constants == {} and query.base.constants == {} for query in queries)

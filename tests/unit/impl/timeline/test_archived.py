@@ -280,3 +280,19 @@ def test_a_damaged_file_is_named_or_read_rightly(java, monkeypatch, whole_bytes)
 def test_the_history_lies_where_the_properties_say():
     table = HandMadeTable(properties={"hoodie.timeline.path": "tl", "hoodie.timeline.history.path": "old"})
     assert history_folder(config_of(table.storage)) == ".hoodie/tl/old"
+
+
+def test_a_manifest_that_names_another_file_of_the_folder_is_refused(table):
+    archive(table.storage, 1, [(1, 2, "commit")])
+    table.storage.put(f"{HISTORY}/manifest_1", manifest(["_version_"]))
+    with pytest.raises(CorruptFileError, match="manifest_1"):
+        loaded(table, since=at(0))
+
+
+@pytest.mark.parametrize("length", [2**31 - 1, 1_000_000])
+def test_a_footer_that_claims_more_than_the_file_is_refused(table, monkeypatch, length):
+    monkeypatch.setattr(module, "_WHOLE_BYTES", 0)
+    name = archive(table.storage, 1, [(1, 2, "commit")])
+    content = bytes(table.storage.read(f"{HISTORY}/{name}"))
+    table.storage.put(f"{HISTORY}/{name}", content[:-8] + length.to_bytes(4, "little") + b"PAR1")
+    assert "footer claims" in refused(table.storage).message

@@ -126,6 +126,16 @@ def test_a_consumer_of_rows_ends_where_it_began_to_see_nothing(name, open_table)
     assert ds.checkpoint(nothing) == last
 
 
+def test_the_timeline_goes_back_to_what_is_archived(open_table):
+    case = load_case("archival_lsm")
+    whole = open_table(case).timeline(archived=True)
+    stated = [*case.details["archived_instants"], *case.details["timeline"]]
+    assert {(i.requested_time, i.completion_time, i.action.value) for i in whole} == {
+        (i["begin"], i["completion"], i["action"]) for i in stated
+    }
+    assert len(whole.instants) > len(open_table(case).timeline().instants)
+
+
 def test_change_data_is_refused_where_none_is_logged(open_table):
     with pytest.raises(DrawstringError, match="does not log changes"):
         open_table(load_case("cow_clustering")).changes("earliest", cdc=True)

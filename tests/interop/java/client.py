@@ -93,7 +93,8 @@ class JavaHudi:
     def write_files(self, path: Path, operation: str, source: Path, *, options: Mapping[str, str] | None = None) -> str:
         """As `write`, with rows that lie in a Parquet file or folder already."""
         answer = self._ask("write", path=str(path), operation=operation, rows=str(source), options=dict(options or {}))
-        commits = [i for i in answer["timeline"] if i["action"] == "commit" and i["state"] == "COMPLETED"]
+        actions = ("commit", "deltacommit", "replacecommit")
+        commits = [i for i in answer["timeline"] if i["action"] in actions and i["state"] == "COMPLETED"]
         return str(commits[-1]["requested_time"])
 
     def scan(self, path: Path) -> None:

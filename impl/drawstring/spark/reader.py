@@ -8,6 +8,7 @@ are read by Arrow in tasks.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from drawstring.read.arrow_reader import (
     with_filter_columns,
 )
 from drawstring.read.base_query import file_query
+from drawstring.read.data_skipping import slices_with_rows
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema, resolve_schema
@@ -87,6 +89,8 @@ def to_spark(
         return frame.select(*map(column, wanted.names))
     expression = filter_expression(filter, available)
     needed = with_filter_columns(wanted, available, expression)
+    kept = slices_with_rows(context, snapshot, schema, available, expression, filter)
+    snapshot = dataclasses.replace(snapshot, slices=kept)
     frame = snapshot_frame(context, session, snapshot, schema, needed)
     if expression is not None:
         if isinstance(filter, pc.Expression):

@@ -6,6 +6,7 @@ import pickle
 import threading
 
 import pytest
+
 from drawstring.errors import (
     AlreadyExistsError,
     DeadlineExceededError,

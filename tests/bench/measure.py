@@ -54,13 +54,16 @@ class Measurement:
         """Median duration of one side, in seconds."""
         return statistics.median(self.seconds[name])
 
+    def ratio_to(self, name: str) -> float | None:
+        """Ours / that side; None where it was not run, or took less than can be measured."""
+        if name not in self.seconds or self.median(name) == 0:
+            return None
+        return self.median(self.ours) / self.median(name)
+
     @property
     def ratio(self) -> float | None:
-        """Ours / baseline; None where the baseline was not run, or was too short to be measured."""
-        if self.baseline is None or self.baseline not in self.seconds:
-            return None
-        baseline = self.median(self.baseline)
-        return self.median(self.ours) / baseline if baseline else None
+        """Ours / baseline; None as in `ratio_to`, or where there is no baseline."""
+        return None if self.baseline is None else self.ratio_to(self.baseline)
 
     @property
     def is_reached(self) -> bool | None:

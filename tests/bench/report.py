@@ -58,8 +58,12 @@ def _ratio(measured: Measurement, name: str) -> str:
     return f"{measured.median(measured.ours) / other:.2f}" if other else ""
 
 
+def _ratio(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}"
+
+
 def _target(measured: Measurement) -> str:
-    if measured.target is None:
+    if measured.is_reached is None:
         return ""
     colour, word = ("green", "reached") if measured.is_reached else ("yellow", "missed")
     return f"[{colour}]≤ {measured.target:.2f} {word}[/]"

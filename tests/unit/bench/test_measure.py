@@ -60,6 +60,13 @@ def test_a_target_is_reached_up_to_its_value(target: float | None, is_reached: b
     assert found.is_reached is is_reached
 
 
+def test_a_side_that_took_no_measurable_time_has_no_ratio() -> None:
+    found = _measured("s", "t", "theirs", 1.0, ours=[1.0], theirs=[0.0])
+
+    assert found.ratio is None
+    assert found.is_reached is None
+
+
 def test_java_becomes_the_baseline_of_what_had_none() -> None:
     spark = _measured("Spark", "upsert 1,000 keys", None, None, ours=[1.0])
     java = Measurement("Java Hudi", "upsert 1,000 keys", "Java Hudi", seconds={"Java Hudi": [8.0]})

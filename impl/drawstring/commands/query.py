@@ -1,4 +1,4 @@
-"""``drawstring read``: rows of a table on a terminal, or as JSON, CSV or Parquet for other programs."""
+"""``drawstring read`` and ``changes``: rows of a table on a terminal, or as JSON, CSV or Parquet for other programs."""
 
 from __future__ import annotations
 
@@ -65,6 +65,40 @@ def read(
     )
     shown = table if limit == 0 else table.slice(0, limit)
     print_rows(shown, Format.JSON if as_json else output, total=table.num_rows)
+
+
+def changes(
+    path: PathArgument,
+    start: Annotated[
+        str, typer.Argument(help="Completion time from which on; 'earliest' for the beginning.")
+    ] = "earliest",
+    end: Annotated[str | None, typer.Argument(help="Completion time up to which, inclusive.")] = None,
+    *,
+    cdc: Annotated[bool, typer.Option(help="Every single change, with images before and after it.")] = False,
+    after: Annotated[bool, typer.Option(help="Leave out what completed at START itself, to go on from there.")] = False,
+    column: ColumnOption = None,
+    where: WhereOption = None,
+    meta: Annotated[bool, typer.Option(help="With the five _hoodie_ columns in front.")] = False,
+    limit: LimitOption = 20,
+    output: FormatOption = Format.TABLE,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Print what changed in a table between two completion times, and where to go on from.
+
+    Nothing is changed. Example: drawstring changes /data/trips 20240131000000000 --after -c id -c fare
+    """
+    table = ds.Table.open(path).changes(
+        start,
+        end,
+        bounds="(]" if after else "[]",
+        cdc=cdc,
+        columns=column or None,
+        filter=[parse_condition(text) for text in where] if where else None,
+        meta_columns=meta,
+    )
+    shown = table if limit == 0 else table.slice(0, limit)
+    print_rows(shown, Format.JSON if as_json else output, total=table.num_rows)
+    Console(stderr=True).print(f"[dim]Go on with: drawstring changes {escape(path)} {ds.checkpoint(table)} --after[/]")
 
 
 def parse_condition(text: str) -> tuple[str, str, Any]:

@@ -92,12 +92,21 @@ def test_read_says_how_many_rows_there_are_besides_those_shown(table, run):
     assert "3 of " in run("read", table, "--limit", "3")
 
 
+def test_changes_between_two_times_are_those_of_the_commits_between_them(table, run):
+    first, second = json.loads(run("timeline", table, "--json"))[:2]
+    written = ("changes", table, second["completion_time"], second["completion_time"], "--limit", "0", "--json")
+    rows = [json.loads(line) for line in run(*written, "-c", "_hoodie_commit_time").splitlines() if line[0] == "{"]
+    assert {row["_hoodie_commit_time"] for row in rows} == {second["requested_time"]}
+    assert len(rows) == 60
+    assert first["completion_time"] < second["completion_time"]
+
+
 def test_a_condition_without_an_operator_is_refused(table, run):
     with pytest.raises(InputError, match="no operator"):
         run("read", table, "-w", "part")
 
 
-@pytest.mark.parametrize("command", ["show", "timeline", "slices", "log", "hfile", "read"])
+@pytest.mark.parametrize("command", ["show", "timeline", "slices", "log", "hfile", "read", "changes"])
 def test_every_command_teaches_by_an_example(command, run):
     assert "Example: drawstring" in " ".join(run(command, "--help").split())
 

@@ -46,16 +46,10 @@ def render(measurements: Sequence[Measurement]) -> Table:
                 f"{measured.median(name):.3f}",
                 f"{min(runs):.3f}",
                 f"{max(runs):.3f}",
-                "" if is_ours else _ratio(measured, name),
+                _ratio(None if is_ours else measured.ratio_to(name)),
                 _target(measured) if name == measured.baseline else "",
             )
     return table
-
-
-def _ratio(measured: Measurement, name: str) -> str:
-    """Our median over another's; nothing where that was too short to be measured."""
-    other = measured.median(name)
-    return f"{measured.median(measured.ours) / other:.2f}" if other else ""
 
 
 def _ratio(ratio: float | None) -> str:

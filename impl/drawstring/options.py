@@ -50,6 +50,8 @@ class Options(Mapping[str, Any]):
 
         """
         given: dict[str, OptionValue] = {}
+        if raw is not None and not isinstance(raw, Mapping):
+            raise OptionError(f"The options are a {type(raw).__name__}.", way_out="Pass a dictionary: values by key.")
         for key, value in (raw or {}).items():
             spec = _find_spec(key)
             typed = _typed(spec, key, value)
@@ -83,6 +85,8 @@ class Options(Mapping[str, Any]):
 def _find_spec(key: str) -> OptionSpec:
     spec = _BY_ANY_KEY.get(key)
     if spec is None:
+        if not isinstance(key, str):
+            raise OptionError(f"The options have the key {key!r}, which is no text.", way_out=_SEE_REFERENCE)
         near = difflib.get_close_matches(key, sorted(_BY_ANY_KEY), n=1, cutoff=0.75)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise OptionError(

@@ -23,10 +23,10 @@ from drawstring.metadata import MetadataTable
 from drawstring.options import Options
 from drawstring.ports import Ports
 from drawstring.protocol.write import WriteResult, run_write
-from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.arrow_reader import query_schema, read_snapshot
 from drawstring.read.changes import changes
 from drawstring.read.lookup import lookup_rows
-from drawstring.read.schema import table_schema
+from drawstring.read.schema import resolve_schema, table_schema
 from drawstring.read.view import load_snapshot
 from drawstring.runtime import production_ports
 from drawstring.table_arguments import check_options_fit, creation_arguments, field_names, parse_table_type
@@ -386,6 +386,13 @@ class Table:
         from drawstring.spark import to_spark  # noqa: PLC0415 -- pyspark is an extra
 
         return to_spark(self._refreshed(), spark, **query)
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the columns that `__arrow_c_stream__` has: meta columns too, which `schema` leaves out."""
+        context = self._refreshed()
+        schema = resolve_schema(context, load_timeline(context.ports.storage, context.config))
+        exported: object = query_schema(context, schema).__arrow_c_schema__()
+        return exported
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the newest snapshot, so that the handle itself can be given where a table is taken."""

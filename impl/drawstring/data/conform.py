@@ -149,7 +149,7 @@ def _column(column: pa.ChunkedArray, field: pa.Field, path: str, rules: _Rules) 
 def _cast(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) -> pa.Array:
     """Cast one array; the caller's column path goes into messages."""
     if pat.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        array = _decoded(array)
     if array.type == target:
         return array
     if pat.is_null(array.type):
@@ -158,6 +158,15 @@ def _cast(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) -> pa.
         if is_kind(array.type) and is_kind(target):
             return cast(array, target, path, rules)
     return _cast_values(array, target, path, rules)
+
+
+def _decoded(array: pa.DictionaryArray) -> pa.Array:
+    """Return a dictionary's values row by row. Arrow cannot take from views, in which polars has its categories."""
+    values = array.dictionary
+    if pat.is_string_view(values.type) or pat.is_binary_view(values.type):
+        plain = pa.string() if pat.is_string_view(values.type) else pa.binary()
+        array = pa.DictionaryArray.from_arrays(array.indices, pc.cast(values, plain))
+    return array.dictionary_decode()
 
 
 def _cast_values(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) -> pa.Array:

@@ -101,6 +101,11 @@ def _check_path(path: str) -> None:
             way_out="Segments that are empty, '.' or '..' are refused; set "
             "hoodie.datasource.write.partitionpath.urlencode when the table is created to keep '/' in values.",
         )
+    if any(character < " " or character == "\x7f" for character in path):
+        raise RecordKeyError(
+            f"The partition path {path!r} has a control character, which storage does not take in names.",
+            way_out="Set hoodie.datasource.write.partitionpath.urlencode when the table is created.",
+        )
     if ":" in segments[0]:
         raise RecordKeyError(
             f"The partition path {path!r} has a ':' in its first folder, which Java takes for a URI's scheme: no "

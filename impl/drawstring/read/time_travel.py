@@ -33,6 +33,8 @@ def parse_as_of(text: str) -> str:
         TimeTravelError: `text` has none of these forms, or names no real time.
 
     """
+    if not isinstance(text, str):  # A caller's value: what the annotation says is not certain.
+        raise TimeTravelError(f"The snapshot time {text!r} is no text.", rule="RD-011", way_out=_FORMS)
     if text.isascii() and text.isdigit() and len(text) in _INSTANT_LENGTHS:
         digits = text
     elif matched := _DATE_TIME.fullmatch(text):

@@ -163,7 +163,8 @@ class ObjectStorage:
 
     def _put(self, path: str, content: Content, *, mode: Any) -> FileStatus:
         check_path(path)
-        store = self._open(create=True)
+        with _translated(path):
+            store = self._open(create=True)
         body = content if isinstance(content, bytes | memoryview) else b"".join(content)
         self._drop_hadoop_checksum(path)
         with _translated(path):

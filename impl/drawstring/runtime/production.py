@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drawstring.errors import InputError
 from drawstring.events import Listener, ignore
 from drawstring.locks import make_lock_provider
 from drawstring.options import Options
@@ -28,9 +29,14 @@ def production_ports(location: str, options: Options, *, emit: Listener = ignore
         The ports; nothing is touched yet.
 
     Raises:
+        InputError: the location is no text.
         OptionError: the lock provider cannot serve this location.
 
     """
+    if not isinstance(location, str):  # A caller's value: what the annotation says is not certain.
+        raise InputError(
+            f"The table's location is a {type(location).__name__}, not a text.", way_out="Pass a path or URI as str."
+        )
     storage = open_storage(location)
     clock = SystemClock()
     entropy = SystemEntropy()

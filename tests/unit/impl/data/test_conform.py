@@ -182,3 +182,9 @@ def test_nulls_in_rows_outside_of_a_slice_do_not_count():
     assert one(array[1:], target).to_pylist() == [[1]]
     with pytest.raises(SchemaError, match=r"c\.element"):
         one(array, target)
+
+
+@pytest.mark.parametrize(("view", "plain"), [(pa.string_view(), pa.string()), (pa.binary_view(), pa.binary())])
+def test_a_dictionary_of_views_which_polars_has_for_categories_is_taken(view, plain):
+    array = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.uint32()), pa.array(["x", "y"]).cast(view))
+    assert one(array, plain).to_pylist() == pa.array(["y", None, "x"]).cast(plain).to_pylist()

@@ -105,6 +105,11 @@ def test_a_handle_is_itself_a_table_of_columns(table, tmp_path):
     assert ids(copy) == ["a", "b"]
 
 
+def test_a_handle_declares_the_columns_that_it_exports(table):
+    table.insert(rows("a"))
+    assert pa.schema(table).equals(table.read().schema)
+
+
 def test_what_a_table_consists_of_can_be_looked_at(table):
     written = table.insert(rows("a"))
     (only,) = table.file_slices()

@@ -57,9 +57,27 @@ def partition_paths(table: pa.Table, config: PartitionConfig) -> pa.DictionaryAr
         return pa.DictionaryArray.from_arrays(indices, pa.array([""], pa.string()))
     levels = [_segments(field_column(table, field), field, config) for field in config.partition_fields]
     joined = reduce(_join, levels)
-    for path in joined.dictionary.to_pylist():
+    paths = joined.dictionary.to_pylist()
+    for path in paths:
         _check_path(path)
+    _refuse_nested(set(paths))
     return joined
+
+
+def _refuse_nested(paths: set[str]) -> None:
+    """A partition inside another one is never listed, by Java's readers as by ours: its rows would be lost."""
+    for path in sorted(path for path in paths if "/" in path):
+        segments = path.split("/")
+        for depth in range(1, len(segments)):
+            outer = "/".join(segments[:depth])
+            if outer in paths:
+                raise RecordKeyError(
+                    f"The partition {path!r} lies inside the partition {outer!r}: readers would see the rows of only "
+                    "one of them.",
+                    rule="SL-011",
+                    way_out="Give all partition values the same depth, or create the table with "
+                    "hoodie.datasource.write.partitionpath.urlencode.",
+                )
 
 
 def _segments(column: pa.Array, field: str, config: PartitionConfig) -> pa.DictionaryArray:

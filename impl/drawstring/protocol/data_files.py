@@ -15,6 +15,7 @@ from drawstring.errors import (
     CorruptFileError,
     FormatError,
     NotFoundError,
+    RecordKeyError,
     StorageError,
 )
 from drawstring.events import Event
@@ -77,11 +78,48 @@ def _ensure_partition_metadata(storage: Storage, partition_path: str, requested_
     try:
         storage.head(path)
     except NotFoundError:
+        _refuse_nested(storage, partition_path)
         depth = len(partition_path.split("/")) if partition_path else 0
         values = {"commitTime": requested_time, "partitionDepth": str(depth)}
         # A task beside this one may be faster; the file says the same.
         with contextlib.suppress(AlreadyExistsError):
             transitions.create_exactly_once(storage, path, format_properties(values, comments=("partition metadata",)))
+            try:
+                _refuse_nested(storage, partition_path)  # Another writer may have made the other one meanwhile.
+            except RecordKeyError:
+                storage.delete([path])
+                raise
+
+
+def _refuse_nested(storage: Storage, partition_path: str) -> None:
+    """A partition inside another one is never listed, by Java's readers as by ours: its rows would be lost."""
+    if not partition_path:
+        return
+    segments = partition_path.split("/")
+    outer = ["/".join(segments[:depth]) for depth in range(1, len(segments))]
+    inner = storage.list(partition_path, recursive=True)
+    found = [folder for folder in outer if _is_partition(storage, folder)]
+    found += [
+        s.path.rpartition("/")[0]
+        for s in inner
+        if s.path.endswith(f"/{PARTITION_METADATA_FILE}") and s.path.count("/") > len(segments)
+    ]
+    if found:
+        raise RecordKeyError(
+            f"The partition {partition_path!r} and the partition {found[0]!r} lie inside one another: readers would "
+            "see the rows of only one of them.",
+            rule="SL-011",
+            way_out="Give all partition values the same depth, or create the table with "
+            "hoodie.datasource.write.partitionpath.urlencode.",
+        )
+
+
+def _is_partition(storage: Storage, folder: str) -> bool:
+    try:
+        storage.head(f"{folder}/{PARTITION_METADATA_FILE}")
+    except NotFoundError:
+        return False
+    return True
 
 
 def _put_marker(storage: Storage, path: str) -> None:

@@ -28,6 +28,8 @@ GZIP_LEVEL: Final = 4
 """Arrow's own default is 9, several times as slow for a few percent of size."""
 
 _SAMPLE_ROWS: Final = 2048
+_BATCH_ROWS: Final = 32 * 1024
+"""Rows that Arrow's writer encodes at a time: its own default, 1,024, costs some percent more."""
 _MOSTLY_DISTINCT: Final = 0.5
 _UNIQUE_COLUMNS: Final = frozenset({COMMIT_SEQNO, RECORD_KEY})
 _CONSTANT_COLUMNS: Final = frozenset({COMMIT_TIME, PARTITION_PATH, FILE_NAME})
@@ -153,6 +155,7 @@ def encode_base_file(
         column_encoding=encodings or None,
         store_schema=False,  # Java's files have no Arrow schema, and dictionary columns are no one's business.
         data_page_version="1.0",
+        write_batch_size=_BATCH_ROWS,
     ) as writer:
         writer.write_table(rows, row_group_size=_group_rows(rows, layout.row_group_bytes))
         writer.add_key_value_metadata(entries)

@@ -48,3 +48,10 @@ class FormatError(DrawstringError):
 
 class IllegalTransitionError(DrawstringError):
     """An instant was asked to move between two states that the timeline does not connect."""
+
+
+class UnsupportedQueryError(DrawstringError):
+    """A reader that is judged by the conformance suite does not answer queries of this kind.
+
+    It stands here, and not in the suite, so that an implementation can say so without importing the suite.
+    """

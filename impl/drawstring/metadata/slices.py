@@ -8,7 +8,7 @@ metadata table says of a pending action of the table is passed over. That is wha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -23,6 +23,8 @@ from drawstring_spec.names import BaseFileName, LogFileName, parse_data_file_nam
 
 INITIAL_PREFIX: Final = "0" * 14
 """Instants with which partitions are built begin so; the table itself has no such instants."""
+
+ArchivedTimes = Callable[[Collection[str]], Mapping[str, str]]
 
 _PARTITION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 _WHOLE_FILE_BYTES: Final = 1024 * 1024
@@ -53,19 +55,23 @@ class Instants:
         own: timeline of the metadata table.
         pending: requested times of actions that are pending in the table itself.
         look_for_history: says whether the metadata table has archived instants; asked only where it matters.
+        archived_times: completion times of archived writes, by requested time; asked only where they matter.
 
     """
 
     own: Timeline
     pending: frozenset[str]
     look_for_history: Callable[[], bool]
+    archived_times: ArchivedTimes
 
     @classmethod
-    def of(cls, own: Timeline, table: Timeline, look_for_history: Callable[[], bool]) -> Instants:
+    def of(
+        cls, own: Timeline, table: Timeline, look_for_history: Callable[[], bool], archived_times: ArchivedTimes
+    ) -> Instants:
         """Compare two timelines."""
         completed = {i.requested_time for i in table.instants if i.state is State.COMPLETED}
         pending = {i.requested_time for i in table.instants if i.state is not State.COMPLETED}
-        return cls(own, frozenset(pending - completed), look_for_history)
+        return cls(own, frozenset(pending - completed), look_for_history, archived_times)
 
     def is_committed(self, requested_time: str) -> bool:
         """Whether the metadata table completed a write, whatever the table itself says."""
@@ -83,9 +89,11 @@ class Instants:
             return False
         return requested_time.startswith(INITIAL_PREFIX) or requested_time not in self.pending
 
-    def completion_time(self, requested_time: str) -> str:
-        """When a committed write was complete; its requested time where that is archived."""
-        return self.own.completion_time(requested_time) or requested_time
+    def completion_times(self, requested_times: Collection[str]) -> dict[str, str]:
+        """When committed writes were complete; their requested time where even the archive does not know."""
+        archived = {time for time in requested_times if self.own.completion_time(time) is None}
+        found = self.archived_times(archived) if archived else {}
+        return {time: self.own.completion_time(time) or found.get(time) or time for time in requested_times}
 
 
 def latest_slices(storage: SubStorage, partition: str, instants: Instants) -> list[MetadataSlice]:
@@ -117,19 +125,25 @@ def latest_slices(storage: SubStorage, partition: str, instants: Instants) -> li
             best = bases.get(name.file_id)
             if best is None or (best[0].requested_time, best[1].path) < (name.requested_time, status.path):
                 bases[name.file_id] = (name, status)
-    return [_slice(file_id, bases.get(file_id), logs[file_id], instants) for file_id in sorted(logs)]
+    base_times = {file_id: bases[file_id][0].requested_time if file_id in bases else "" for file_id in logs}
+    # Where a log file was requested before the base file, it is its completion that decides.
+    earlier = {
+        n.requested_time for file_id, of in logs.items() for n, _ in of if n.requested_time < base_times[file_id]
+    }
+    times = instants.completion_times(earlier)
+    return [_slice(file_id, bases.get(file_id), logs[file_id], times) for file_id in sorted(logs)]
 
 
 def _slice(
     file_id: str,
     base: tuple[BaseFileName, FileStatus] | None,
     logs: list[tuple[LogFileName, FileStatus]],
-    instants: Instants,
+    completion_times: Mapping[str, str],
 ) -> MetadataSlice:
     # A write that was requested before a compaction and completed after it lies on top of the compaction's file:
     # it happens at every compaction of a metadata table.
     base_time = base[0].requested_time if base else ""
-    above = [(n, s) for n, s in logs if instants.completion_time(n.requested_time) >= base_time]
+    above = [(n, s) for n, s in logs if completion_times.get(n.requested_time, n.requested_time) >= base_time]
     above.sort(key=lambda pair: (pair[0].requested_time, pair[0].version, pair[0].write_token or ""))
     return MetadataSlice(file_id, base[1] if base else None, tuple(status for _, status in above))
 

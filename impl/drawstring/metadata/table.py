@@ -40,7 +40,8 @@ from drawstring.metadata.slices import Instants
 from drawstring.metadata.storage import SubStorage
 from drawstring.table_config import TableConfig
 from drawstring.table_properties import read_properties
-from drawstring.timeline.load import load_timeline, timeline_folder
+from drawstring.timeline.archived import archived_completion_times, history_folder
+from drawstring.timeline.load import load_timeline
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.layout import METADATA_TABLE_FOLDER
 
@@ -91,8 +92,12 @@ class MetadataTable:
                 way_out="Read with hoodie.metadata.enable=false until Java Hudi has built it again.",
             ) from error
         own = load_timeline(storage, config)
-        history = f"{timeline_folder(config)}/{config.history_path}"
-        instants = Instants.of(own, timeline, lambda: bool(storage.list(history)))
+        instants = Instants.of(
+            own,
+            timeline,
+            lambda: bool(storage.list(history_folder(config))),
+            lambda times: archived_completion_times(storage, config, times),
+        )
         return cls(storage, instants, context.config.metadata_partitions)
 
     def __contains__(self, partition: object) -> bool:

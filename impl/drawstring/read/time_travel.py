@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from drawstring.context import TableContext
 from drawstring.errors import NotFoundError, TimeTravelError
+from drawstring.timeline.archived import load_archived, read_archived_payloads
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.instants import Action
@@ -79,7 +82,7 @@ def check_as_of(context: TableContext, timeline: Timeline, as_of: str) -> None:
             rule="RD-013",
             way_out="Ask for an earlier time, or read without one; a failed write goes away with the next write.",
         )
-    retained = _earliest_retained(context, timeline)
+    retained = _earliest_retained(context, timeline, as_of)
     if retained and as_of < retained:
         raise TimeTravelError(
             f"The snapshot time {as_of} lies before {retained}, the earliest time that the cleaner has kept.",
@@ -88,14 +91,28 @@ def check_as_of(context: TableContext, timeline: Timeline, as_of: str) -> None:
         )
 
 
-def _earliest_retained(context: TableContext, timeline: Timeline) -> str | None:
+def _earliest_retained(context: TableContext, timeline: Timeline, as_of: str) -> str | None:
     cleans = timeline.completed(Action.CLEAN)
     if not cleans:
-        return None
+        return _archived_retained(context, timeline, as_of)
     try:
         metadata = read_payload(context.ports.storage, context.config, cleans[-1])
     except NotFoundError:
         # Archived since the timeline was loaded: a later clean will be found by the next query.
         return None
+    return _retained_by(metadata)
+
+
+def _archived_retained(context: TableContext, timeline: Timeline, as_of: str) -> str | None:
+    """What the newest archived clean kept; asked only of a time that lies before the active timeline."""
+    if timeline.start is None or as_of >= timeline.start:
+        return None
+    storage = context.ports.storage
+    archived = load_archived(storage, context.config, since=as_of)
+    cleans = [i for i in archived.instants if i.action is Action.CLEAN]
+    return _retained_by(read_archived_payloads(storage, archived, cleans[-1:])[cleans[-1]]) if cleans else None
+
+
+def _retained_by(metadata: Mapping[str, Any] | None) -> str | None:
     retained = (metadata or {}).get("earliestCommitToRetain")
     return retained if isinstance(retained, str) and retained else None

@@ -9,6 +9,7 @@ requested before the snapshot time is seen at it even if it completed later.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from drawstring.context import TableContext
@@ -18,7 +19,8 @@ from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.listing import data_files
 from drawstring.read.time_travel import check_as_of, parse_as_of
-from drawstring.timeline.load import load_timeline, read_payload, timeline_folder
+from drawstring.timeline.archived import archived_completion_times, history_folder
+from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.instants import Action, Instant, State
 
@@ -86,6 +88,8 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     if query_time is None:
         return Snapshot(timeline, None, ())
     base_files, log_files = data_files(context, timeline)
+    if read_optimized:
+        log_files = []
     archived_before = _archived_before(context, timeline, [*base_files, *log_files])
     facts = Facts(
         completed=frozenset(i.requested_time for i in timeline.completed_writes),
@@ -94,8 +98,9 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
         pending_compactions={} if read_optimized else pending_compactions(context, timeline),
         query_time=query_time,
     )
+    facts = _with_archived_times(context, facts, base_files, log_files)
     base_files = _of_commits(context, timeline, base_files)
-    chosen = choose_slices(base_files, () if read_optimized else log_files, facts)
+    chosen = choose_slices(base_files, log_files, facts)
     replaced = replaced_file_groups(context, timeline, query_time)
     slices = tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
     return Snapshot(timeline, query_time, slices, archived_before)
@@ -136,8 +141,30 @@ def _archived_before(context: TableContext, timeline: Timeline, files: Sequence[
     start = timeline.start
     if start is None or all(f.requested_time >= start for f in files):
         return None
-    folder = f"{timeline_folder(context.config)}/{context.config.history_path}"
-    return start if context.ports.storage.list(folder) else None
+    return start if context.ports.storage.list(history_folder(context.config)) else None
+
+
+def _with_archived_times(
+    context: TableContext, facts: Facts, base_files: Sequence[BaseFile], log_files: Sequence[LogFile]
+) -> Facts:
+    """Add the completion times of archived writes, where they decide which slice a log file belongs to (RD-006).
+
+    They do where the log file's group has a slice that was requested after the write: it may lie below that slice or,
+    if it completed later, on top of it. The archive is not read for anything else.
+    """
+    if facts.archived_before is None:
+        return facts
+    newest = dict(facts.pending_compactions)
+    for base in base_files:
+        newest[base.group] = max(base.requested_time, newest.get(base.group, ""))
+    undecided = {
+        log.requested_time
+        for log in log_files
+        if log.requested_time not in facts.completion_times
+        and log.requested_time < min(facts.archived_before, newest.get(log.group, ""))
+    }
+    found = archived_completion_times(context.ports.storage, context.config, undecided)
+    return dataclasses.replace(facts, completion_times={**facts.completion_times, **found})
 
 
 def _of_commits(context: TableContext, timeline: Timeline, files: Sequence[BaseFile]) -> list[BaseFile]:

@@ -8,14 +8,16 @@ its own folder only, and what cannot be read ends in an error with the file's pa
 
 from __future__ import annotations
 
+import bisect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from drawstring.codec import avro_container
@@ -104,20 +106,60 @@ def load_archived(storage: Storage, config: TableConfig, *, since: str | None = 
         CorruptFileError: the manifest or a file that it names cannot be read, or is not there.
 
     """
+    tables = _tables(storage, config, lambda file: since is None or _last_time(file) >= since)
+    found = {(e.instant.requested_time, e.instant.action): e for file, table in tables for e in _entries(file, table)}
+    return ArchivedTimeline(tuple(found[key] for key in sorted(found)))
+
+
+def archived_completion_times(
+    storage: Storage, config: TableConfig, requested_times: Collection[str]
+) -> dict[str, str]:
+    """Return when writes completed that are archived, by requested time; those that the archive lacks are left out.
+
+    Only files of the archive that may hold one of them are read, and no instant but those wanted is looked at.
+
+    Args:
+        storage: of the table.
+        config: of the table.
+        requested_times: of the writes.
+
+    Raises:
+        CorruptFileError: the manifest or a file that it names cannot be read, or is not there.
+
+    """
+    if not requested_times:
+        return {}
+    wanted = sorted(requested_times)
+
+    def may_hold(file: FileStatus) -> bool:
+        name = ArchivedTimelineFileName.parse(file.path.rpartition("/")[2])
+        first = bisect.bisect_left(wanted, name.min_requested_time)
+        return first < len(wanted) and wanted[first] <= name.max_requested_time
+
+    times: dict[str, str] = {}
+    for file, table in _tables(storage, config, may_hold):
+        with _parsing(file.path):
+            rows = table.filter(pc.is_in(table["instantTime"].cast(pa.string()), value_set=pa.array(wanted)))
+        for entry in _entries(file, rows):
+            if entry.instant.action in WRITE_ACTIONS:
+                times[entry.instant.requested_time] = entry.instant.completion_time or ""
+    return times
+
+
+def _tables(
+    storage: Storage, config: TableConfig, is_wanted: Callable[[FileStatus], bool]
+) -> list[tuple[FileStatus, pa.Table]]:
+    """Times and actions in those files of the archive that are wanted."""
     for attempt in range(_RETRIES):
         files = _files(storage, config)
         try:
-            tables = [(f, _read(storage, f, _TIMES)) for f in files if since is None or _last_time(f) >= since]
+            return [(file, _read(storage, file, _TIMES)) for file in files if is_wanted(file)]
         except NotFoundError as error:
             if attempt + 1 < _RETRIES:
                 continue
             raise _corrupt(
                 history_folder(config), f"a file that its manifest names is gone ({error.message})"
             ) from error
-        found = {
-            (e.instant.requested_time, e.instant.action): e for file, table in tables for e in _entries(file, table)
-        }
-        return ArchivedTimeline(tuple(found[key] for key in sorted(found)))
     raise AssertionError("the last attempt returns or raises")
 
 

@@ -8,6 +8,7 @@ import struct
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 
 from drawstring.metadata.keys import hashed_file, hashed_name
 from drawstring_spec.log_format import BlockType, HeaderKey
@@ -15,7 +16,7 @@ from drawstring_spec.payloads import SCHEMAS
 from drawstring_spec.properties import format_properties, table_checksum
 from unit.impl.hfile.writer import HFileWriter
 from unit.impl.log_files.test_blocks import block
-from unit.impl.read.tables import HandMadeTable, at
+from unit.impl.read.tables import HandMadeTable, at, parquet
 
 FOLDER = ".hoodie/metadata"
 INITIAL = "0" * 17
@@ -90,6 +91,22 @@ class MadeMetadataTable:
         self.storage.put(f"{folder}/{requested_time}.deltacommit.requested", b"")
         if completed is not None:
             self.storage.put(f"{folder}/{requested_time}_{completed}.deltacommit", b"")
+
+    def archive(self, times: list[tuple[str, str]]) -> None:
+        """Move delta commits (requested time, completion time) from the active timeline to the archive."""
+        folder = f"{FOLDER}/.hoodie/timeline"
+        name = f"{times[0][0]}_{times[-1][0]}_0.parquet"
+        columns = {
+            "instantTime": [requested for requested, _ in times],
+            "completionTime": [completed for _, completed in times],
+            "action": ["deltacommit"] * len(times),
+        }
+        self.storage.put(f"{folder}/history/{name}", parquet(pa.table(columns)))
+        listed = json.dumps({"files": [{"fileName": name, "fileLen": 1}]}).encode()
+        self.storage.put(f"{folder}/history/manifest_1", listed)
+        moved = tuple(requested for requested, _ in times)
+        gone = [s.path for s in self.storage.list(folder) if s.path.rpartition("/")[2].startswith(moved)]
+        self.storage.delete(gone)
 
     def base(self, partition: str, records: dict[str, Any], *, groups: int = 1, instant: str = INITIAL) -> None:
         """Write base files, each key in the file group that Java puts it in."""

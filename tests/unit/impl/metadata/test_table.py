@@ -89,6 +89,17 @@ def test_a_write_that_completed_after_a_compaction_lies_on_top_of_it():
     assert names(made.open()) == ["a", "b"]
 
 
+def test_such_a_write_stays_on_top_when_it_is_archived():
+    made = make()
+    made.delta_commit(at(3), completed=at(6))
+    made.delta_commit(at(5), completed=at(5))
+    made.delta_commit(at(8), completed=at(8))
+    made.base("files", {"p": files(a=1)}, instant=at(5))
+    made.log("files", at(3), {"p": files(b=1)})
+    made.archive([(INITIAL, at(0)), (at(3), at(6)), (at(5), at(5))])
+    assert names(made.open()) == ["a", "b"]
+
+
 def test_what_a_compaction_holds_is_not_read_again():
     made = make()
     made.delta_commit(at(1), completed=at(2))

@@ -116,6 +116,25 @@ class HandMadeTable:
         content = avro_container.encode("HoodieCleanMetadata", record, sync_marker=b"0" * 16)
         self.storage.put(f"{HISTORY}/{at(requested)}_{at(requested + 1)}.clean", content)
 
+    def archive(self, version: int, rows: list[tuple[int, int, str]], payload: bytes | None = None) -> None:
+        """Move instants (requested moment, completed moment, action) from the active timeline to the archive."""
+        name = f"{at(rows[0][0])}_{at(rows[-1][0])}_0.parquet"
+        columns = {
+            "instantTime": [at(requested) for requested, _, _ in rows],
+            "completionTime": [at(completed) for _, completed, _ in rows],
+            "action": [action for _, _, action in rows],
+            "metadata": pa.array([payload] * len(rows), pa.binary()),
+            "plan": pa.nulls(len(rows), pa.binary()),
+            "version": pa.array([1] * len(rows), pa.int32()),
+        }
+        self.storage.put(f"{HISTORY}/history/{name}", parquet(pa.table(columns)))
+        listed = [s.path.rpartition("/")[2] for s in self.storage.list(f"{HISTORY}/history")]
+        files = [{"fileName": one, "fileLen": 1} for one in listed if one.endswith(".parquet")]
+        self.storage.put(f"{HISTORY}/history/manifest_{version}", json.dumps({"files": files}).encode())
+        self.storage.put(f"{HISTORY}/history/_version_", str(version).encode())
+        moved = tuple(at(requested) for requested, _, _ in rows)
+        self.storage.delete([s.path for s in self.storage.list(HISTORY) if s.path.rpartition("/")[2].startswith(moved)])
+
     def base_file(self, partition: str, file_id: str, requested: int, rows: pa.Table | None = None, *, token="0-0-0"):
         """Write a base file; its rows get meta columns."""
         folder = f"{partition}/" if partition else ""

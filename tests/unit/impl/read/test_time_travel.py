@@ -117,3 +117,15 @@ def test_a_clean_that_is_archived_meanwhile_refuses_nothing():
     timeline = load_timeline(table.storage, context.config)
     table.storage.delete([s.path for s in table.storage.list(".hoodie/timeline") if s.path.endswith(".clean")])
     check_as_of(context, timeline, at(1))
+
+
+def test_what_an_archived_clean_did_not_keep_is_refused():
+    table = HandMadeTable()
+    for moment in (1, 3, 5, 20):
+        table.commit(moment, moment + 1)
+    table.clean(10, earliest_retained=5)
+    payload = bytes(table.storage.read(f".hoodie/timeline/{at(10)}_{at(11)}.clean"))
+    table.archive(1, [(1, 2, "commit"), (3, 4, "commit"), (5, 6, "commit"), (10, 11, "clean")], payload)
+    with pytest.raises(TimeTravelError, match=at(5)):
+        load_snapshot(table.context(), as_of=at(4))
+    assert load_snapshot(table.context(), as_of=at(6)).as_of == at(6)

@@ -177,6 +177,57 @@ def test_a_log_file_of_a_pending_write_is_not_seen(table):
     assert found.log_files == ()
 
 
+def late_write(table):
+    """A write that was requested before a compaction (5) and completed after it, as what it wrote says."""
+    table.base_file("a", "f-0", 1)
+    table.base_file("a", "f-0", 5)
+    table.storage.put(f"a/.f-0_{at(3)}.log.1_0-0-0", b"")
+    for requested, completed in ((1, 2), (3, 7), (5, 6), (8, 9)):
+        table.commit(requested, completed)
+
+
+def logs_seen(table):
+    (found,) = load_snapshot(table.context()).slices
+    return [log.path for log in found.log_files]
+
+
+def test_the_log_file_of_a_late_write_stays_on_top_when_the_write_is_archived(table):
+    late_write(table)
+    before = logs_seen(table)
+    table.archive(1, [(1, 2, "commit"), (3, 7, "deltacommit"), (5, 6, "commit")])
+    assert logs_seen(table) == before == [f"a/.f-0_{at(3)}.log.1_0-0-0"]
+
+
+def test_what_a_compaction_holds_is_not_read_again_when_it_is_archived(table):
+    late_write(table)
+    # The archive has the last word on when the write completed: here, before the compaction was requested.
+    table.archive(1, [(1, 2, "commit"), (3, 4, "deltacommit"), (5, 6, "commit")])
+    assert logs_seen(table) == []
+
+
+def test_the_archive_is_read_only_where_it_decides(table, monkeypatch):
+    late_write(table)
+    table.archive(1, [(1, 2, "commit")])
+    table.archive(2, [(3, 7, "deltacommit")])
+    table.archive(3, [(5, 6, "commit")])
+    read, paths = table.storage.read, []
+    monkeypatch.setattr(table.storage, "read", lambda path, *a: (paths.append(path), read(path, *a))[1])
+    assert len(logs_seen(table)) == 1
+    assert [p.rpartition("/")[2] for p in paths if p.endswith(".parquet")] == [f"{at(3)}_{at(3)}_0.parquet"]
+
+
+def test_the_archive_is_not_read_for_a_table_without_late_writes(table, monkeypatch):
+    table.base_file("a", "f-0", 1)
+    table.storage.put(f"a/.f-0_{at(3)}.log.1_0-0-0", b"")
+    for requested, completed in ((1, 2), (3, 4), (8, 9)):
+        table.commit(requested, completed)
+    table.archive(1, [(1, 2, "commit"), (3, 4, "deltacommit")])
+    read, paths = table.storage.read, []
+    monkeypatch.setattr(table.storage, "read", lambda path, *a: (paths.append(path), read(path, *a))[1])
+    assert len(logs_seen(table)) == 1
+    assert not [p for p in paths if "/history/" in p]
+
+
 def test_a_read_optimized_query_leaves_log_files_out(table):
     table.base_file("a", "f-0", 1)
     table.storage.put(f"a/.f-0_{at(1)}.log.1_0-0-0", b"")

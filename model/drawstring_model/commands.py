@@ -20,11 +20,10 @@ from drawstring_model.config import (
     RollbackPolicy,
     SnapshotTime,
 )
+from drawstring_model.core.protocol import apply, enabled, start
 from drawstring_model.explorer import Exploration, explore
 from drawstring_model.invariants import Promise
 from drawstring_model.narrate import PROMISES, narrate, told
-from drawstring_model.protocol import apply, enabled
-from drawstring_model.state import initial_state
 from drawstring_model.table import HEADINGS, Row, explored, rendered_page, shards
 
 app = typer.Typer(
@@ -147,7 +146,7 @@ def replay_command(
         config = _config_from(saved["switches"], writers)
     except (KeyError, TypeError, ValueError) as error:
         raise typer.BadParameter(f"{history} is not a history that `explore --save` wrote: {error}") from error
-    state = initial_state(writers)
+    state = start(config)
     for number, sentence in enumerate(sentences, start=1):
         # The sentences are as good as the moves: in one state each enabled move has its own.
         move = next((move for move in enabled(state, config) if told(state, move) == sentence), None)
@@ -204,7 +203,7 @@ def _save(path: Path, exploration: Exploration) -> None:
     examples = sorted(exploration.counterexamples.values(), key=lambda example: len(example.moves))
     if not examples:
         raise typer.BadParameter("no promise is broken, so there is no history to save")
-    state, steps = initial_state(config.bounds.writers), []
+    state, steps = start(config), []
     for move in examples[0].moves:
         steps.append(told(state, move))
         state = apply(state, move, config)

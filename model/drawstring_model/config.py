@@ -1,181 +1,47 @@
-"""The switches of the model, its bounds, and the bugs that can be planted in it.
+"""The configuration of the whole protocol on a copy-on-write table: the core's switches, and all modules that it needs.
 
-A `Config` says which protocol is modelled. The defaults are the protocol as the implementation follows it: every
-guarantee of `drawstring_model.invariants` but time-travel stability holds under them. `Bounds` says how much of it
-the explorer looks at; they bound what is *proposed*, never what is allowed, so a caller who drives the model step
-by step (`drawstring_model.protocol.apply`) is not bound by them.
+`Config` is the implementation's protocol by default; `drawstring_model.core.config` says what each switch means.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 
-from drawstring_model.state import Changes
+from drawstring_model.core import config as core
+from drawstring_model.core.config import (
+    Bounds,
+    ClockKind,
+    ConcurrencyControl,
+    PlantedBug,
+    RollbackPolicy,
+    SnapshotTime,
+    delete,
+    upsert,
+)
+from drawstring_model.modules.clocks import Clocks
+from drawstring_model.modules.heartbeats import HeartbeatModule
+from drawstring_model.modules.locks import Locks
+from drawstring_model.modules.rollback import RollbackModule
 
+__all__ = [
+    "COPY_ON_WRITE",
+    "Bounds",
+    "ClockKind",
+    "ConcurrencyControl",
+    "Config",
+    "PlantedBug",
+    "RollbackPolicy",
+    "SnapshotTime",
+    "delete",
+    "upsert",
+]
 
-class ClockKind(StrEnum):
-    """What the clocks that requested times come from promise."""
-
-    MONOTONIC = "MONOTONIC"
-    """Each time is later than every time given before, as a clock read under the table lock makes it."""
-    NON_MONOTONIC = "NON_MONOTONIC"
-    """A time may repeat an earlier one or lie before it."""
-
-    @property
-    def is_monotonic(self) -> bool:
-        """Whether no time is ever repeated or preceded by a later one."""
-        return self is ClockKind.MONOTONIC
-
-
-class ConcurrencyControl(StrEnum):
-    """What keeps concurrent writers from undoing each other's work."""
-
-    NONE = "NONE"
-    """No lock and no check: one writer alone is safe, nobody else."""
-    OPTIMISTIC = "OPTIMISTIC"
-    """Writers work freely, and under the table lock the later one to complete gives way."""
-    PESSIMISTIC = "PESSIMISTIC"
-    """A writer locks each file group before it writes to it, until its operation is over."""
-
-
-class RollbackPolicy(StrEnum):
-    """When a pending write is taken for a failed one."""
-
-    EAGER = "EAGER"
-    """As soon as anybody else starts: right only where one writer is alone."""
-    LAZY = "LAZY"
-    """When its heartbeat has expired or is gone."""
-
-
-class SnapshotTime(StrEnum):
-    """What a snapshot time is compared with."""
-
-    REQUESTED = "REQUESTED"
-    """Requested times, as Java Hudi does it."""
-    COMPLETION = "COMPLETION"
-    """Completion times, as the specification's text has it."""
-
-
-class PlantedBug(StrEnum):
-    """One rule broken on purpose, to see that the invariants notice."""
-
-    SKIP_CONFLICT_CHECK = "SKIP_CONFLICT_CHECK"
-    """File groups are not compared before completion."""
-    SKIP_KEY_CHECK = "SKIP_KEY_CHECK"
-    """New keys are not compared before completion."""
-    SNAPSHOT_AHEAD_OF_TIME = "SNAPSHOT_AHEAD_OF_TIME"
-    """A writer's snapshot holds all that is completed, also what was requested later than its own operation."""
-    LOOKUP_AHEAD_OF_TIME = "LOOKUP_AHEAD_OF_TIME"
-    """Keys are looked up in all that is completed; only the conflict check goes by the snapshot."""
-    NO_FENCING = "NO_FENCING"
-    """A writer whose lease of the lock ran out can still complete."""
-    IGNORE_HEARTBEAT = "IGNORE_HEARTBEAT"
-    """A rollback does not look at the heartbeat of what it rolls back."""
-    STALE_ROLLBACK_LIST = "STALE_ROLLBACK_LIST"
-    """A rollback trusts a list of pending instants from before it had the lock."""
-    IGNORE_ROLLBACK = "IGNORE_ROLLBACK"
-    """A writer does not look whether it was rolled back before it completes."""
-    ADOPT_COLLIDING_TIME = "ADOPT_COLLIDING_TIME"
-    """A refused put-if-absent is taken for the writer's own put, repeated."""
-    READ_UNCOMMITTED = "READ_UNCOMMITTED"
-    """Readers take data files whose instant is not complete."""
-    SKIP_UPDATE_METADATA = "SKIP_UPDATE_METADATA"
-    """A write completes without the metadata table knowing it."""
-    EARLY_COMPLETION_TIME = "EARLY_COMPLETION_TIME"
-    """The completion time is taken before the lock is, with the requested time."""
-
-
-def upsert(*keys: int) -> tuple[tuple[int, bool], ...]:
-    """An operation of a workload that writes `keys`; the explorer gives each operation a value of its own."""
-    return tuple((key, True) for key in sorted(keys))
-
-
-def delete(*keys: int) -> tuple[tuple[int, bool], ...]:
-    """An operation of a workload that deletes `keys`."""
-    return tuple((key, False) for key in sorted(keys))
-
-
-def numbered(operation: tuple[tuple[int, bool], ...], number: int) -> Changes:
-    """The changes of the `number`-th operation: each written key gets `number` as its value."""
-    return tuple((key, number if written else None) for key, written in operation)
+COPY_ON_WRITE = (Clocks(), HeartbeatModule(), Locks(), RollbackModule())
+"""The modules of the protocol on a copy-on-write table."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much of the model is explored.
+class Config(core.Config):
+    """A configuration with all modules of a copy-on-write table, unless others are named."""
 
-    Attributes:
-        writers: number of concurrent writers.
-        groups: number of file groups that new keys may be given to.
-        workload: the operations, in the order in which they are started; any free writer starts the next one.
-        crashes: how many times a writer may crash.
-        heartbeat_expiries: how many heartbeats of living writers may expire; a dead writer's always may.
-        lock_expiries: how many leases of living holders may run out; a dead holder's always may.
-        faults: how many of these three there may be in all.
-        faults_until: faults strike only while at most this many operations have been started.
-        renewals: how many expired heartbeats may be renewed by their writer.
-        clock_skew: how many ticks a clock that is not monotonic may be behind.
-
-    """
-
-    writers: int = 2
-    groups: int = 2
-    workload: tuple[tuple[tuple[int, bool], ...], ...] = field(
-        default=(upsert(1), upsert(1, 2), delete(1)),
-    )
-    crashes: int = 1
-    heartbeat_expiries: int = 1
-    lock_expiries: int = 1
-    faults: int = 1
-    faults_until: int = 3
-    renewals: int = 0
-    clock_skew: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Which protocol is modelled; the default is the implementation's, which is safe.
-
-    Attributes:
-        clock: what requested times promise.
-        concurrency: how concurrent writers are kept apart.
-        key_check: whether new keys of concurrent writers are compared too.
-        put_if_absent: whether the storage can refuse to replace a file.
-        salt: whether each attempt to write a file has a write token of its own.
-        rollback: when a pending write is taken for a failed one.
-        snapshot_time: what a reader's snapshot time is compared with.
-        planted: a rule that is broken on purpose; None for none.
-        bounds: how much the explorer looks at.
-        asked: the names of the switches that decided something, collected here where it is not None. A switch that
-            was never asked would have changed nothing. No part of the configuration's identity.
-
-    """
-
-    clock: ClockKind = ClockKind.MONOTONIC
-    concurrency: ConcurrencyControl = ConcurrencyControl.OPTIMISTIC
-    key_check: bool = True
-    put_if_absent: bool = True
-    salt: bool = True
-    rollback: RollbackPolicy = RollbackPolicy.LAZY
-    snapshot_time: SnapshotTime = SnapshotTime.REQUESTED
-    planted: PlantedBug | None = None
-    bounds: Bounds = field(default_factory=Bounds)
-    asked: set[str] | None = field(default=None, compare=False, repr=False)
-
-    def replaces_files(self) -> bool:
-        """Whether a put replaces a file that is there; ask only where it is."""
-        if self.asked is not None:
-            self.asked.add("put_if_absent")
-        return not self.put_if_absent
-
-    def tokens_differ(self) -> bool:
-        """Whether a second attempt to write a file gets another name; ask only where there was a first."""
-        if self.asked is not None:
-            self.asked.add("salt")
-        return self.salt
-
-    @property
-    def locking(self) -> bool:
-        """Whether writers take the table lock."""
-        return self.concurrency is not ConcurrencyControl.NONE
+    modules: tuple[object, ...] = COPY_ON_WRITE

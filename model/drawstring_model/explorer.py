@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from drawstring_model.config import Config
-from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES, Promise
-from drawstring_model.protocol import apply, enabled, world_moves, writer_moves
-from drawstring_model.state import Move, State, World, Writer, initial_state
+from drawstring_model.core.config import Config
+from drawstring_model.core.invariants import STEP_PROPERTIES
+from drawstring_model.core.promises import Promise
+from drawstring_model.core.protocol import apply, enabled, process_moves, protocol_of, start, world_moves
+from drawstring_model.core.state import Move, State, World, Writer
 
 MEMORY_BITS = 20
 """A writer's memory has a number below 2 ** 20; a million differ per exploration are far more than any bounds give."""
@@ -97,6 +98,8 @@ class Explorer:
         progress: Progress | None = None,
     ) -> None:
         self._config = config
+        self._start = start(config)
+        self._invariants = protocol_of(config).invariants()
         self._witnesses = dict(witnesses or {})
         self._max_states = max_states
         self._until = until
@@ -106,7 +109,7 @@ class Explorer:
         self._memories: dict[Writer, int] = {}
         self._memory_list: list[Writer] = []
         # Per writer: what it can do, by (world, memory) in one integer, as (world, memory) pairs in one integer each.
-        self._moves: list[dict[int, tuple[tuple[int, int], ...]]] = [{} for _ in range(config.bounds.writers)]
+        self._moves: list[dict[int, tuple[tuple[int, int], ...]]] = [{} for _ in self._start.writers]
         self._happenings: dict[int, tuple[int, ...]] = {}
         self._looked_at: set[int] = set()
         self._checked_steps: set[int] = set()
@@ -118,7 +121,7 @@ class Explorer:
 
     def run(self) -> Exploration:
         """Explore level by level."""
-        start = self._packed(initial_state(self._config.bounds.writers))
+        start = self._packed(self._start)
         self._parents[start] = -1
         self._look_at(0, start, 0)
         level, depth = [start], 0
@@ -150,7 +153,7 @@ class Explorer:
     def _next_level(self, level: list[int], depth: int) -> list[int]:
         """The states one step from `level` that are not known yet; each remembers whence it was reached."""
         parents, following = self._parents, []
-        writers = self._config.bounds.writers
+        writers = len(self._start.writers)
         shifts = [MEMORY_BITS * position for position in range(writers)]
         world_shift = MEMORY_BITS * writers
         all_memories = (1 << world_shift) - 1
@@ -197,7 +200,7 @@ class Explorer:
         world, writer = self._world_list[world_number], self._memory_list[memory]
         pairs = tuple(
             (self._world_number(after), self._memory_number(own))
-            for _, after, own in writer_moves(world, writer, number, self._config)
+            for _, after, own in process_moves(world, writer, number, self._config)
         )
         self._moves[number][(world_number << MEMORY_BITS) | memory] = pairs
         return pairs
@@ -206,7 +209,7 @@ class Explorer:
         """Check the promises of a world that is met for the first time, in `state`."""
         self._looked_at.add(world_number)
         world = self._world_list[world_number]
-        for promise, check in INVARIANTS.items():
+        for promise, check in self._invariants.items():
             if promise not in self._broken:
                 finding = check(world, self._config)
                 if finding is not None:
@@ -266,7 +269,7 @@ class Explorer:
     def _unpacked(self, packed: int) -> State:
         """The state of a packed integer."""
         writers = []
-        for _ in range(self._config.bounds.writers):
+        for _ in self._start.writers:
             writers.append(self._memory_list[packed & _MEMORY_MASK])
             packed >>= MEMORY_BITS
         return State(self._world_list[packed], tuple(writers))

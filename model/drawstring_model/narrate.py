@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drawstring_model.config import Config
+from drawstring_model.core.config import Config
+from drawstring_model.core.promises import Promise
+from drawstring_model.core.protocol import apply, start
+from drawstring_model.core.state import AbortReason, Changes, Move, State
 from drawstring_model.explorer import Counterexample
-from drawstring_model.invariants import Promise
-from drawstring_model.protocol import apply
-from drawstring_model.state import AbortReason, Changes, Move, State, initial_state
 from drawstring_spec.steps import Step
 
 PROMISES: dict[Promise, str] = {
@@ -45,7 +45,7 @@ def narrate(example: Counterexample, config: Config) -> list[str]:
 
 def told_history(moves: tuple[Move, ...], config: Config) -> list[str]:
     """One sentence for each move of a history that begins at the initial state."""
-    state = initial_state(config.bounds.writers)
+    state = start(config)
     sentences = []
     for number, move in enumerate(moves, start=1):
         sentences.append(f"{number:>3}. {told(state, move)}")

@@ -6,9 +6,12 @@ there and was met. The tests see that the explorer reaches every one of them.
 
 from __future__ import annotations
 
+from drawstring_model.core.module import part
+from drawstring_model.core.state import World
 from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
-from drawstring_model.state import World
+from drawstring_model.modules.heartbeats import Heartbeats
+from drawstring_model.modules.rollback import rollbacks_of
 from drawstring_spec.instants import State as InstantState
 
 
@@ -33,19 +36,19 @@ def key_written_in_two_groups(world: World) -> bool:
 
 def shared_requested_time(world: World) -> bool:
     """Two operations that live have one requested time."""
-    times = [operation.requested for operation in world.ghost_live]
+    times = [operation.requested for operation in part(world, Heartbeats).ghost_live]
     return len(times) > len(set(times))
 
 
 def rollback_beside_a_live_writer(world: World) -> bool:
     """A rollback is at work while another operation lives on the timeline."""
-    unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in world.rollbacks)
-    return unfinished and any(operation.is_on_timeline for operation in world.ghost_live)
+    unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in rollbacks_of(world))
+    return unfinished and any(operation.is_on_timeline for operation in part(world, Heartbeats).ghost_live)
 
 
 def rolled_back_and_completed(world: World) -> bool:
     """One write was rolled back to the end, and another completed."""
-    return bool(world.commits) and any(rollback.state is InstantState.COMPLETED for rollback in world.rollbacks)
+    return bool(world.commits) and any(rollback.state is InstantState.COMPLETED for rollback in rollbacks_of(world))
 
 
 def completed_out_of_order(world: World) -> bool:

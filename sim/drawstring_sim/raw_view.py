@@ -1,6 +1,6 @@
 """The model's storage view, kept up to date from raw bytes, one changed file at a time.
 
-Whose duty: the left column of the refinement table. Each field of `drawstring_model.state.StorageView` comes from
+Whose duty: the left column of the refinement table. Each field of `drawstring_model.core.state.StorageView` comes from
 bytes on storage, by the specification's grammars:
 
 | field of the model | bytes |
@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from drawstring_model.state import TimelineFile
+from drawstring_model.core.state import TimelineFile
 from drawstring_sim.operations import Key
 from drawstring_sim.raw_state import parse_data_file, read_payload
 from drawstring_sim.recorder import Change

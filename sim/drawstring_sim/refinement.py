@@ -32,10 +32,10 @@ from dataclasses import dataclass, field
 
 from drawstring.events import Event
 from drawstring_model.config import Config
-from drawstring_model.invariants import INVARIANTS
-from drawstring_model.protocol import apply, refusal
-from drawstring_model.reader import file_slices, latest_snapshot_time, read_snapshot
-from drawstring_model.state import (
+from drawstring_model.core.module import part
+from drawstring_model.core.protocol import apply, refusal, storage_view
+from drawstring_model.core.reader import file_slices, latest_snapshot_time, read_snapshot
+from drawstring_model.core.state import (
     FREE,
     IDLE,
     AbortReason,
@@ -48,8 +48,10 @@ from drawstring_model.state import (
     TimelineFile,
     Writer,
     initial_state,
-    storage_view,
 )
+from drawstring_model.invariants import INVARIANTS
+from drawstring_model.modules.heartbeats import Beating, heartbeat_is_alive
+from drawstring_model.modules.rollback import rollbacks_of
 from drawstring_sim.decisions import decisions, difference, files_written_later, narrate, told
 from drawstring_sim.operations import Kind, Operation
 from drawstring_sim.raw_view import RawView, is_data_file, lock_owner, rollback_target, timeline_file
@@ -202,7 +204,7 @@ class Refinement:
             self._half_removed.add(file)
             return
         self._half_removed.discard(file._replace(state=InstantState.INFLIGHT))
-        for rollback in self.state.world.rollbacks:
+        for rollback in rollbacks_of(self.state.world):
             if rollback.target == file.requested_time and rollback.state is InstantState.INFLIGHT:
                 self._move(Move(Step.REMOVE_INSTANT, self._place(name), target=rollback.requested))
                 return
@@ -231,7 +233,7 @@ class Refinement:
     def _expire_heartbeat(self, name: str, target: int, now_ms: int) -> None:
         """A heartbeat expires when somebody acts on it, but only if by the true time it has."""
         own = self._writer(self._place(name))
-        beats = any(beat.requested == target and not beat.expired for beat in self.state.world.heartbeats)
+        beats = heartbeat_is_alive(self.state.world, target)
         if not beats or (own.phase is Phase.ABORTED and own.requested == target):
             return
         age_ms = now_ms - self.view.heartbeats.get(target, now_ms)
@@ -242,7 +244,7 @@ class Refinement:
     def _take_heartbeat(self, change: Change, requested_time: int) -> None:
         writer = self._place(change.writer)
         mine = self._writer(writer)
-        if mine.requested != requested_time or not mine.beating:
+        if mine.requested != requested_time or not part(mine, Beating).beating:
             return  # Not requested yet, or rolled back: nobody looks at it.
         if change.after is not None:
             self._move(Move(Step.RENEW_HEARTBEAT, writer))
@@ -253,7 +255,7 @@ class Refinement:
     def _stop_heartbeat(self, name: str) -> None:
         """Whoever stops its heartbeat has given up, said or unsaid: the model lets it do nothing more."""
         writer = self._place(name)
-        if self._writer(writer).beating:
+        if part(self._writer(writer), Beating).beating:
             self._let_lapse(name)
             self._abort(writer, AbortReason.FAILED)
             self._move(Move(Step.STOP_HEARTBEAT, writer))
@@ -265,7 +267,7 @@ class Refinement:
             return
         if requested_time not in self._known():
             return  # Off the timeline: the file was nobody's.
-        for rollback in self.state.world.rollbacks:
+        for rollback in rollbacks_of(self.state.world):
             if rollback.target == requested_time and rollback.state is InstantState.INFLIGHT:
                 writer, target = self._place(change.writer), rollback.requested
                 self._move(Move(Step.DELETE_FILE, writer, group=group, token=token, target=target))
@@ -279,7 +281,7 @@ class Refinement:
         elif step is Step.ABORT_WRITE:
             reason = ABORT_REASONS.get(said.event.detail["reason"], AbortReason.FAILED)
             mine = self._writer(writer)
-            beats = any(b.requested == mine.requested and not b.expired for b in self.state.world.heartbeats)
+            beats = heartbeat_is_alive(self.state.world, mine.requested)
             if said.event.detail["reason"] == "HeartbeatExpiredError" and beats:
                 # A writer regards itself as dead before others may.
                 self._move(Move(Step.EXPIRE_HEARTBEAT, time=mine.requested))
@@ -319,7 +321,7 @@ class Refinement:
         """File group of each key that the writer's snapshot does not hold: the one that it writes it to, later."""
         mine = self._writer(self._place(name))
         visible = {c.requested for c in self.state.world.commits if c.requested < mine.requested}
-        known = {key for file in file_slices(self.state.world, visible).values() for key, _ in file.rows}
+        known = {key for file in file_slices(self.state.world, visible, self.config).values() for key, _ in file.rows}
         written: dict[int, int] = {}
         for change in files_written_later(self.recorder.entries, self._at, name):
             group, requested_time, _ = self.view.file_name(change.path)
@@ -362,7 +364,7 @@ class Refinement:
     # The comparison.
 
     def _compare(self) -> None:
-        model, view = storage_view(self.state), self.view
+        model, view = storage_view(self.state, self.config), self.view
         timeline = view.timeline | self._half_removed | self._not_yet
         if timeline != model.timeline:
             raise self._finding(difference("timeline", timeline, model.timeline))
@@ -386,7 +388,7 @@ class Refinement:
 
     def _pending(self, model: StorageView) -> set[int]:
         """Times of pending writes that nobody has begun to roll back: those whose heartbeats matter."""
-        done = {c.requested for c in self.state.world.commits} | {r.target for r in self.state.world.rollbacks}
+        done = {c.requested for c in self.state.world.commits} | {r.target for r in rollbacks_of(self.state.world)}
         return {f.requested_time for f in model.timeline if f.action is Action.COMMIT} - done
 
     def _compare_answer(self, answered: Answered) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from drawstring_model.config import Bounds, ConcurrencyControl, Config, upsert
+from drawstring_model.core.protocol import apply, enabled
+from drawstring_model.core.state import initial_state
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import INVARIANTS, Promise
 from drawstring_model.narrate import narrate, told_history
-from drawstring_model.protocol import apply, enabled
-from drawstring_model.state import initial_state
 
 SMALL = Bounds(workload=(upsert(1), upsert(1)), groups=2, crashes=1, heartbeat_expiries=0, lock_expiries=0)
 

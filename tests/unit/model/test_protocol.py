@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from drawstring_model.config import ClockKind, ConcurrencyControl, Config
-from drawstring_model.protocol import WORLD_RULES, WRITER_RULES, NotEnabledError, apply, enabled, refusal
-from drawstring_model.reader import read_snapshot
-from drawstring_model.state import FREE, AbortReason, Move, Phase, TimelineFile, initial_state, storage_view
+from drawstring_model.core.protocol import NotEnabledError, apply, enabled, protocol_of, refusal, storage_view
+from drawstring_model.core.reader import read_snapshot
+from drawstring_model.core.state import FREE, AbortReason, Move, Phase, TimelineFile, initial_state
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
@@ -66,7 +66,7 @@ def test_times_tokens_and_file_groups_may_come_from_outside():
 
 
 def test_what_lies_on_storage_is_told_file_by_file():
-    view = storage_view(after(*INSERT, *begin(110)))
+    view = storage_view(after(*INSERT, *begin(110)), SAFE)
 
     assert view.timeline == {
         TimelineFile(100, Action.COMMIT, InstantState.REQUESTED, None),
@@ -141,7 +141,7 @@ def test_a_writer_that_gave_up_may_roll_its_own_write_back_in_its_lock():
 
     before, state = after(*INSERT), after(*INSERT, *mine, *give_up)
 
-    assert storage_view(state).data_files == storage_view(before).data_files
+    assert storage_view(state, SAFE).data_files == storage_view(before, SAFE).data_files
     assert state.writers[0].phase is Phase.START
 
 
@@ -191,7 +191,7 @@ def test_a_colliding_request_is_refused_and_leaves_the_others_instant_alone():
     state = apply(state, Move(Step.ABORT_WRITE, 1, reason=AbortReason.COLLISION), config)
     state = apply(state, Move(Step.RELEASE_LOCK, 1), config)
 
-    assert storage_view(state).heartbeats == {100}
+    assert storage_view(state, SAFE).heartbeats == {100}
     assert state.writers[1].phase is Phase.START
 
 
@@ -294,7 +294,7 @@ def test_a_rollback_that_was_interrupted_is_continued_by_the_next_writer():
         Move(Step.COMPLETE_ROLLBACK, 0, target=101, time=103),
     ]
 
-    view = storage_view(after(*STARTED, *by_another))
+    view = storage_view(after(*STARTED, *by_another), SAFE)
 
     assert view.data_files == {}
     assert {file.action for file in view.timeline} == {Action.ROLLBACK}
@@ -302,11 +302,11 @@ def test_a_rollback_that_was_interrupted_is_continued_by_the_next_writer():
 
 
 def test_every_step_of_the_protocol_has_one_rule():
-    assert sorted(rule.step for rule in (*WRITER_RULES, *WORLD_RULES)) == sorted(Step)
+    assert tuple(protocol_of(SAFE).rules) == tuple(Step)
 
 
 def test_every_rule_says_when_it_is_enabled_what_it_does_and_what_it_leaves():
-    for rule in (*WRITER_RULES, *WORLD_RULES):
+    for rule in protocol_of(SAFE).rules.values():
         text = type(rule).__doc__
         positions = [text.index(part) for part in ("Enabled:", "Effect:", "Unchanged:")]
         assert positions == sorted(positions)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawstring_model.config import Bounds, Config, SnapshotTime, delete, upsert
+from drawstring_model.core.protocol import apply, enabled
+from drawstring_model.core.state import initial_state
 from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES
-from drawstring_model.protocol import apply, enabled
-from drawstring_model.state import initial_state
 
 LARGE = Bounds(
     writers=3,

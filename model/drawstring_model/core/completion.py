@@ -7,29 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drawstring_model.config import Config, PlantedBug
-from drawstring_model.conflict import conflict_reason, fenced
-from drawstring_model.rule import Rule, given, later, locked, ticked, with_item, without_live
-from drawstring_model.state import IDLE, Commit, Move, Phase, World, Writer
+from drawstring_model.core.config import Config, PlantedBug
+from drawstring_model.core.conflict import conflict_reason, fenced
+from drawstring_model.core.lock import locked
+from drawstring_model.core.module import Rule, given, later, ticked, with_item
+from drawstring_model.core.state import Commit, Move, Phase, World, Writer, ended, finished
 from drawstring_spec.steps import Step
-
-
-def finished(writer: Writer) -> Writer:
-    """`writer`, idle again where it has nothing left to give back."""
-    over = writer.phase in (Phase.COMPLETED, Phase.ABORTED)
-    return IDLE if over and not writer.has_lock and not writer.beating else writer
 
 
 class CheckConflicts(Rule):
     """Under the lock the writer compares its work with all that completed since its snapshot, and passes.
 
     Enabled: all files are written; where writers lock, the writer believes that it holds the table lock; it is not
-    fenced, and `drawstring_model.conflict.conflict_reason` finds nothing.
+    fenced, and `drawstring_model.core.conflict.conflict_reason` finds nothing.
     Effect: the writer may complete.
     Unchanged: the world.
     """
 
     step = Step.CHECK_CONFLICTS
+    roles = None
     phases = frozenset({Phase.INFLIGHT})
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
@@ -66,17 +62,8 @@ class UpdateMetadata(Rule):
     """
 
     step = Step.UPDATE_METADATA
+    roles = None
     phases = frozenset({Phase.CHECKED})
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """Always."""
-        del world, writer, config
-        yield Move(self.step, number)
-
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Never refused."""
-        del world, writer, move, config
-        return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The metadata table knows."""
@@ -89,13 +76,14 @@ class UpdateMetadata(Rule):
 class CompleteInstant(Rule):
     """The completed file appears: from here on every reader sees the operation whole.
 
-    Enabled: the metadata table knows; where writers lock, the lease has not run out (the put carries its deadline);
-    the clocks may give this completion time out, and it is later than the requested time.
-    Effect: the commit is there; the file groups' locks are given back.
+    Enabled: the metadata table knows; where writers lock, the writer holds the lock, whatever it believes (the put
+    carries its lease's deadline); the clocks may give this completion time out, later than the requested time.
+    Effect: the commit is there.
     Unchanged: the data files, the requested and the inflight file.
     """
 
     step = Step.COMPLETE_INSTANT
+    roles = None
     phases = frozenset({Phase.UPDATED})
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
@@ -119,44 +107,5 @@ class CompleteInstant(Rule):
         del config
         time = given(move.time)
         commit = Commit(writer.requested, time, writer.written, writer.changes, writer.new_keys)
-        world = world._replace(
-            commits=with_item(world.commits, commit),
-            clock=ticked(world, time),
-            group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
-            ghost_live=without_live(world, writer.requested, move.writer),
-        )
-        over = IDLE._replace(
-            phase=Phase.COMPLETED,
-            has_lock=writer.has_lock,
-            beating=writer.beating,
-            requested=writer.requested,
-        )
-        return world, finished(over)
-
-
-class StopHeartbeat(Rule):
-    """The heartbeat's file is removed; the operation is over.
-
-    Enabled: the operation is completed or given up, the lock is given back, and the writer has a heartbeat.
-    Effect: the heartbeat file is gone; the writer is idle.
-    Unchanged: the timeline, the data files, the locks.
-    """
-
-    step = Step.STOP_HEARTBEAT
-    phases = frozenset({Phase.COMPLETED, Phase.ABORTED})
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """Once the lock is given back."""
-        del world, writer, config
-        yield Move(self.step, number)
-
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Refused in the lock, and to a writer that has no heartbeat."""
-        del world, move, config
-        return "the writer still holds the table lock" if writer.has_lock or not writer.beating else None
-
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """Nothing of the operation is left in the writer."""
-        del move, config
-        beats = tuple(beat for beat in world.heartbeats if beat.requested != writer.requested)
-        return world._replace(heartbeats=beats), IDLE
+        world = world._replace(commits=with_item(world.commits, commit), clock=ticked(world, time))
+        return world, finished(ended(writer, Phase.COMPLETED))

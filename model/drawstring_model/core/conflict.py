@@ -9,15 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from drawstring_model.config import ConcurrencyControl, Config, PlantedBug, RollbackPolicy
-from drawstring_model.rule import Rule, without_live
-from drawstring_model.state import IDLE, AbortReason, Commit, Group, Move, Phase, Time, Token, World, Writer
+from drawstring_model.core.config import ConcurrencyControl, Config, PlantedBug
+from drawstring_model.core.module import Rule, modules_of
+from drawstring_model.core.reader import keeps_rows
+from drawstring_model.core.state import (
+    AbortReason,
+    Commit,
+    Group,
+    Move,
+    Phase,
+    Time,
+    Token,
+    World,
+    Writer,
+    ended,
+    finished,
+)
 from drawstring_spec.steps import Step
 
 
-def candidates(world: World, writer: Writer) -> tuple[Commit, ...]:
-    """Commits that `writer` did not build on."""
-    return tuple(commit for commit in world.commits if (commit.requested, commit.completion) not in writer.snapshot)
+def candidates(world: World, writer: Writer, config: Config) -> tuple[Commit, ...]:
+    """Commits that `writer` did not build on, but for those that keep all rows as they are."""
+    return tuple(
+        commit
+        for commit in world.commits
+        if (commit.requested, commit.completion) not in writer.snapshot and not keeps_rows(world, commit, config)
+    )
 
 
 def touches(commits: tuple[Commit, ...], groups: set[Group]) -> bool:
@@ -27,7 +44,7 @@ def touches(commits: tuple[Commit, ...], groups: set[Group]) -> bool:
 
 def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason | None:
     """What the conflict check of `writer` finds: file groups under optimistic control, then new keys if asked for."""
-    others = candidates(world, writer)
+    others = candidates(world, writer, config)
     optimistic = config.concurrency is ConcurrencyControl.OPTIMISTIC
     compare_groups = optimistic and config.planted is not PlantedBug.SKIP_CONFLICT_CHECK
     compare_keys = config.key_check and config.planted is not PlantedBug.SKIP_KEY_CHECK
@@ -39,18 +56,8 @@ def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason
 
 
 def fenced(world: World, writer: Writer, config: Config) -> bool:
-    """Whether others may regard the operation as failed: no live heartbeat, or (being) rolled back."""
-    if config.rollback is RollbackPolicy.LAZY and not heartbeat_is_alive(world, writer.requested):
-        return True
-    if config.planted is PlantedBug.IGNORE_ROLLBACK:
-        return False
-    gone = writer.requested not in world.inflight or writer.requested not in world.requested
-    return gone or any(rollback.target == writer.requested for rollback in world.rollbacks)
-
-
-def heartbeat_is_alive(world: World, requested: int) -> bool:
-    """Whether the operation of `requested` has a heartbeat file that is not too old."""
-    return any(beat.requested == requested and not beat.expired for beat in world.heartbeats)
+    """Whether others may regard the operation as failed."""
+    return any(module.fences(world, writer, config) for module in modules_of(config))
 
 
 class AbortWrite(Rule):
@@ -63,6 +70,7 @@ class AbortWrite(Rule):
     """
 
     step = Step.ABORT_WRITE
+    roles = None
     phases = frozenset(Phase) - {Phase.START, Phase.COMPLETED, Phase.ABORTED}
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
@@ -93,18 +101,11 @@ class AbortWrite(Rule):
         return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """The operation is no longer live."""
+        """What a writer still has to give back is known; nothing else."""
         del config
-        not_mine = move.reason is AbortReason.COLLISION and writer.phase < Phase.REQUESTED
-        beating = writer.beating and not not_mine
-        world = world._replace(
-            group_locks=tuple(lock for lock in world.group_locks if lock.owner != writer.number),
-            ghost_live=without_live(world, writer.requested, move.writer),
-        )
-        if not writer.has_lock and not beating:
-            return world, IDLE
-        mine = 0 if not_mine else writer.requested
-        return world, IDLE._replace(phase=Phase.ABORTED, has_lock=writer.has_lock, beating=beating, requested=mine)
+        if move.reason is AbortReason.COLLISION and writer.phase < Phase.REQUESTED:
+            writer = writer._replace(requested=0, parts=())
+        return world, finished(ended(writer, Phase.ABORTED))
 
 
 def _collides(world: World, writer: Writer, config: Config) -> bool:
@@ -134,7 +135,7 @@ def _conflict(world: World, writer: Writer, config: Config) -> AbortReason | Non
     if writer.phase is Phase.LOOKED_UP:
         pessimistic = config.concurrency is ConcurrencyControl.PESSIMISTIC
         groups = {file.group for file in writer.plan}
-        return AbortReason.CONFLICT if pessimistic and touches(candidates(world, writer), groups) else None
+        return AbortReason.CONFLICT if pessimistic and touches(candidates(world, writer, config), groups) else None
     if writer.phase is not Phase.INFLIGHT or writer.plan or (config.locking and not writer.has_lock):
         return None
     return conflict_reason(world, writer, config)

@@ -2,7 +2,7 @@
 
 Source: the specification's "Reader expectations" and Java's ``AbstractTableFileSystemView``. A file is visible when
 its commit is; of each file group the visible file with the greatest requested time is read. What a snapshot time is
-compared with is the switch `drawstring_model.config.SnapshotTime`. Readers take no lock and change nothing, so a
+compared with is the switch `drawstring_model.core.config.SnapshotTime`. Readers take no lock and change nothing, so a
 reader is a function here and `ReadSnapshot` is a step without an effect.
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from drawstring_model.config import Config, PlantedBug, SnapshotTime
-from drawstring_model.state import Changes, Commit, DataFile, Group, Key, Rows, Time, Value, World
+from drawstring_model.core.config import Config, PlantedBug, SnapshotTime
+from drawstring_model.core.module import modules_of
+from drawstring_model.core.state import Changes, Commit, DataFile, Group, Key, Rows, Time, Value, World
 
 
 def snapshot_time(commit: Commit, config: Config) -> Time:
@@ -27,11 +28,25 @@ def visible_commits(world: World, as_of: Time, config: Config) -> tuple[Commit, 
 
 def latest_snapshot_time(world: World, config: Config) -> Time:
     """The snapshot time of a query that names none: 0 where nothing is completed."""
-    return max((snapshot_time(commit, config) for commit in world.commits), default=0)
+    times = [snapshot_time(commit, config) for commit in world.commits]
+    return max((*times, *(module.latest_time(world) for module in modules_of(config))), default=0)
 
 
-def file_slices(world: World, visible: Collection[Time]) -> dict[Group, DataFile]:
-    """Of each file group the file with the greatest requested time in `visible` (then the greatest token)."""
+def keeps_rows(world: World, commit: Commit, config: Config) -> bool:
+    """Whether `commit` only lays rows out anew (a compaction, say)."""
+    return any(module.keeps_rows(world, commit) for module in modules_of(config))
+
+
+def file_slices(world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile]:
+    """What is read of each file group where the instants `visible` are.
+
+    A module that knows of more than whole files may answer in its way. Without one it is the file with the greatest
+    requested time in `visible` (then the greatest token).
+    """
+    for module in modules_of(config):
+        slices = module.slices(world, visible, config)
+        if slices is not None:
+            return slices
     # The files are sorted by group, requested time and token, so the last one of a group stands.
     return {file.group: file for file in world.files if file.requested in visible}
 
@@ -41,7 +56,7 @@ def snapshot_slices(world: World, as_of: Time, config: Config) -> dict[Group, Da
     visible = {commit.requested for commit in visible_commits(world, as_of, config)}
     if config.planted is PlantedBug.READ_UNCOMMITTED:
         visible |= {file.requested for file in world.files if file.requested <= as_of}
-    return file_slices(world, visible)
+    return file_slices(world, visible, config)
 
 
 def read_snapshot(world: World, as_of: Time, config: Config) -> Rows:
@@ -51,7 +66,7 @@ def read_snapshot(world: World, as_of: Time, config: Config) -> Rows:
 
 def merged_rows(files: Iterable[DataFile]) -> Rows:
     """The rows of `files`, sorted by key and value."""
-    return tuple(sorted(row for file in files for row in file.rows))
+    return tuple(sorted((key, value) for file in files for key, value in file.rows if value is not None))
 
 
 def serial_result(commits: Iterable[Commit]) -> Rows:

@@ -6,7 +6,7 @@ same situation. Collections are sorted tuples, so equality never depends on the 
 - `World` is shared by all: the files on storage, the locks, the clock, and ghost fields (their names begin with
   ``ghost_``) that exist only so that invariants can speak of them.
 - `Writer` is one writer's memory. A crash clears it.
-- `Move` is one step with its parameters; `drawstring_model.protocol` says which are enabled and what they do.
+- `Move` is one step with its parameters; `drawstring_model.core.protocol` says which are enabled and what they do.
 
 Whoever drives the model beside an implementation owns the mapping of names: times are integers in the order of
 instant times (the 17 digits read as a number will do), file groups, keys and tokens are anything that sorts.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
@@ -34,6 +34,12 @@ Changes: TypeAlias = tuple[tuple[Key, Value | None], ...]
 Placement: TypeAlias = tuple[tuple[Key, Group], ...]
 """The file group of each key that the table does not hold yet, sorted by key."""
 
+Role: TypeAlias = str
+"""What a process is for: `WRITER`, or the name of an actor that a module adds."""
+Parts: TypeAlias = tuple[tuple[type[Any], tuple[Any, ...]], ...]
+"""The parts that modules add to a world or a memory, by their kind, in the order of the kinds' names."""
+
+WRITER: Role = "writer"
 FREE = -1
 """The table lock is held by nobody."""
 ORPHANED = -2
@@ -73,11 +79,15 @@ class AbortReason(StrEnum):
 
 
 class PlannedFile(NamedTuple):
-    """A data file that a writer is going to write: `base` is the time of the version it was merged from."""
+    """A data file that a writer is going to write: `base` is the time of the version it was merged from.
+
+    A log file holds changes in place of rows: None deletes.
+    """
 
     group: Group
     base: Time | None
-    rows: Rows
+    rows: Changes
+    is_log: bool = False
 
 
 class WrittenFile(NamedTuple):
@@ -86,7 +96,8 @@ class WrittenFile(NamedTuple):
     group: Group
     token: Token
     base: Time | None
-    rows: Rows
+    rows: Changes
+    is_log: bool = False
 
 
 class Commit(NamedTuple):
@@ -108,57 +119,14 @@ class Commit(NamedTuple):
     new_keys: tuple[Key, ...]
 
 
-class Rollback(NamedTuple):
-    """A rollback instant.
-
-    Attributes:
-        requested: its requested time.
-        target: requested time of the operation that is rolled back.
-        state: how far its files on the timeline are.
-        completion: its completion time; None before.
-        plan: the data files (group, token) that it is going to delete.
-        ghost_removed: whether the target was taken off the timeline.
-
-    """
-
-    requested: Time
-    target: Time
-    state: InstantState
-    completion: Time | None
-    plan: tuple[tuple[Group, Token], ...]
-    ghost_removed: bool = False
-
-
 class DataFile(NamedTuple):
     """A data file on storage."""
 
     group: Group
     requested: Time
     token: Token
-    rows: Rows
-
-
-class Heartbeat(NamedTuple):
-    """A heartbeat file on storage, and whether it is too old by now."""
-
-    requested: Time
-    expired: bool
-
-
-class GroupLock(NamedTuple):
-    """A lock of one file group (pessimistic control only). It lives as long as its owner's heartbeat."""
-
-    group: Group
-    requested: Time
-    owner: int
-
-
-class LiveOperation(NamedTuple):
-    """Ghost: an operation that runs, and that nobody had reason to take for dead so far."""
-
-    requested: Time
-    writer: int
-    is_on_timeline: bool
+    rows: Changes
+    is_log: bool = False
 
 
 class World(NamedTuple):
@@ -168,38 +136,28 @@ class World(NamedTuple):
         requested: times for which the timeline has a requested commit file; it stays after completion.
         inflight: times for which the timeline has an inflight commit file; it stays after completion.
         commits: the completed commit files.
-        rollbacks: the rollback instants, each in its latest state.
         files: the data files.
-        heartbeats: the heartbeat files.
         metadata: times of the writes that the metadata table has learned of.
         lock: number of the writer that holds the table lock, `FREE` or `ORPHANED`.
-        group_locks: the locks of file groups.
         clock: the latest time given out.
         started: number of operations started.
         crashes: number of crashes so far.
-        heartbeat_expiries: number of heartbeats of living writers that expired so far.
-        lock_expiries: number of leases of living holders that ran out so far.
-        renewals: number of heartbeats renewed after they had expired.
-        ghost_live: the operations that run and whose heartbeat never expired.
+        faults: number of bad things that happened to the living so far: crashes, and what modules know of.
+        parts: what the modules add, by the kind of each part; one with its defaults is not there.
 
     """
 
     requested: tuple[Time, ...] = ()
     inflight: tuple[Time, ...] = ()
     commits: tuple[Commit, ...] = ()
-    rollbacks: tuple[Rollback, ...] = ()
     files: tuple[DataFile, ...] = ()
-    heartbeats: tuple[Heartbeat, ...] = ()
     metadata: tuple[Time, ...] = ()
     lock: int = FREE
-    group_locks: tuple[GroupLock, ...] = ()
     clock: Time = 0
     started: int = 0
     crashes: int = 0
-    heartbeat_expiries: int = 0
-    lock_expiries: int = 0
-    renewals: int = 0
-    ghost_live: tuple[LiveOperation, ...] = ()
+    faults: int = 0
+    parts: Parts = ()
 
 
 class Writer(NamedTuple):
@@ -208,7 +166,6 @@ class Writer(NamedTuple):
     Attributes:
         phase: how far it is.
         has_lock: whether it believes that it holds the table lock; `World.lock` knows.
-        beating: whether it has a heartbeat to stop.
         requested: requested time of its operation; 0 before it has one.
         number: its operation was the `number`-th to be started.
         snapshot: (requested, completion) of the commits in its snapshot.
@@ -216,12 +173,13 @@ class Writer(NamedTuple):
         new_keys: keys that its snapshot does not hold.
         plan: data files that it has not written yet.
         written: data files that it wrote.
+        role: whose memory it is.
+        parts: what the modules add: what is left to give back at the end of the operation.
 
     """
 
     phase: Phase = Phase.START
     has_lock: bool = False
-    beating: bool = False
     requested: Time = 0
     number: int = 0
     snapshot: tuple[tuple[Time, Time], ...] = ()
@@ -229,10 +187,28 @@ class Writer(NamedTuple):
     new_keys: tuple[Key, ...] = ()
     plan: tuple[PlannedFile, ...] = ()
     written: tuple[WrittenFile, ...] = ()
+    role: Role = WRITER
+    parts: Parts = ()
 
 
 IDLE = Writer()
 """A writer that does nothing: a fresh one, or the incarnation that takes a crashed one's place."""
+
+
+def idle(writer: Writer) -> Writer:
+    """The process of `writer`, when it does nothing."""
+    return IDLE if writer.role == WRITER else IDLE._replace(role=writer.role)
+
+
+def finished(writer: Writer) -> Writer:
+    """`writer`, idle again where it has nothing left to give back."""
+    over = writer.phase in (Phase.COMPLETED, Phase.ABORTED)
+    return idle(writer) if over and not writer.has_lock and not writer.parts else writer
+
+
+def ended(writer: Writer, phase: Phase) -> Writer:
+    """`writer`, completed or aborted: it knows no more than what it has to give back."""
+    return idle(writer)._replace(phase=phase, has_lock=writer.has_lock, requested=writer.requested, parts=writer.parts)
 
 
 class State(NamedTuple):
@@ -293,33 +269,11 @@ class StorageView(NamedTuple):
     """
 
     timeline: frozenset[TimelineFile]
-    data_files: Mapping[tuple[Group, Time, Token], Mapping[Key, Value]]
+    data_files: Mapping[tuple[Group, Time, Token], Mapping[Key, Value | None]]
     lock_held: bool
     heartbeats: frozenset[Time]
 
 
-def initial_state(writers: int) -> State:
-    """An empty table and `writers` idle writers."""
-    return State(World(), (IDLE,) * writers)
-
-
-def storage_view(state: State) -> StorageView:
-    """What of `state` lies on storage."""
-    world = state.world
-    timeline = {TimelineFile(time, Action.COMMIT, InstantState.REQUESTED, None) for time in world.requested}
-    timeline |= {TimelineFile(time, Action.COMMIT, InstantState.INFLIGHT, None) for time in world.inflight}
-    timeline |= {
-        TimelineFile(commit.requested, Action.COMMIT, InstantState.COMPLETED, commit.completion)
-        for commit in world.commits
-    }
-    for rollback in world.rollbacks:
-        for reached in InstantState:
-            if reached <= rollback.state:
-                completion = rollback.completion if reached is InstantState.COMPLETED else None
-                timeline.add(TimelineFile(rollback.requested, Action.ROLLBACK, reached, completion))
-    return StorageView(
-        timeline=frozenset(timeline),
-        data_files={(file.group, file.requested, file.token): dict(file.rows) for file in world.files},
-        lock_held=world.lock != FREE,
-        heartbeats=frozenset(beat.requested for beat in world.heartbeats),
-    )
+def initial_state(writers: int, roles: tuple[Role, ...] = ()) -> State:
+    """An empty table, `writers` idle writers, and one idle process of each other role."""
+    return State(World(), (IDLE,) * writers + tuple(IDLE._replace(role=role) for role in roles))

@@ -8,14 +8,67 @@ Source: Java ``BaseRollbackActionExecutor``, ``BaseHoodieTableServiceClient.roll
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
-from drawstring_model.config import Config, PlantedBug, RollbackPolicy
-from drawstring_model.conflict import heartbeat_is_alive
-from drawstring_model.rule import Rule, later, locked, ticked, with_item, without_item
-from drawstring_model.state import Move, Phase, Rollback, Time, World, Writer
+from drawstring_model.core.config import Config, PlantedBug, RollbackPolicy
+from drawstring_model.core.lock import locked
+from drawstring_model.core.module import (
+    Module,
+    Rule,
+    later,
+    modules_of,
+    part,
+    ticked,
+    with_item,
+    with_part,
+    without_item,
+)
+from drawstring_model.core.promises import Check, Promise
+from drawstring_model.core.state import (
+    WRITER,
+    Group,
+    Move,
+    Phase,
+    StorageView,
+    Time,
+    TimelineFile,
+    Token,
+    World,
+    Writer,
+)
+from drawstring_model.modules.heartbeats import heartbeat_is_alive, live_operations, remove_beat
+from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
+
+
+class Rollback(NamedTuple):
+    """A rollback instant.
+
+    Attributes:
+        requested: its requested time.
+        target: requested time of the operation that is rolled back.
+        state: how far its files on the timeline are.
+        completion: its completion time; None before.
+        plan: the data files (group, token) that it is going to delete.
+        ghost_removed: whether the target was taken off the timeline.
+
+    """
+
+    requested: Time
+    target: Time
+    state: InstantState
+    completion: Time | None
+    plan: tuple[tuple[Group, Token], ...]
+    ghost_removed: bool = False
+
+
+class Rollbacks(NamedTuple):
+    """The rollback instants, each in its latest state."""
+
+    all: tuple[Rollback, ...] = ()
+
 
 _NOT_LOCKED = "the writer does not hold the table lock"
 
@@ -23,12 +76,13 @@ _NOT_LOCKED = "the writer does not hold the table lock"
 def failed_writes(world: World, config: Config) -> tuple[Time, ...]:
     """Requested times of the pending writes that may be rolled back now, and are not being rolled back."""
     completed = {commit.requested for commit in world.commits}
-    in_hand = {rollback.target for rollback in world.rollbacks if rollback.state is not InstantState.COMPLETED}
+    in_hand = {rollback.target for rollback in rollbacks_of(world) if rollback.state is not InstantState.COMPLETED}
     return tuple(
         time
         for time in sorted({*world.requested, *world.inflight})
         if (time not in completed or config.planted is PlantedBug.STALE_ROLLBACK_LIST)
         and time not in in_hand
+        and not any(module.spares(world, time) for module in modules_of(config))
         and _is_failed(world, time, config)
     )
 
@@ -47,14 +101,19 @@ def rollback_targets(world: World, writer: Writer, config: Config) -> tuple[Time
     pending = writer.requested in world.requested or writer.requested in world.inflight
     in_hand = any(
         rollback.target == writer.requested and rollback.state is not InstantState.COMPLETED
-        for rollback in world.rollbacks
+        for rollback in rollbacks_of(world)
     )
     return (writer.requested,) if pending and not completed and not in_hand else ()
 
 
+def rollbacks_of(world: World) -> tuple[Rollback, ...]:
+    """The rollback instants."""
+    return part(world, Rollbacks).all
+
+
 def has_rollback_work(world: World, config: Config) -> bool:
     """Whether there is a rollback to begin or to continue."""
-    unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in world.rollbacks)
+    unfinished = any(rollback.state is not InstantState.COMPLETED for rollback in rollbacks_of(world))
     return unfinished or bool(failed_writes(world, config))
 
 
@@ -94,7 +153,8 @@ class RequestRollback(Rule):
             raise TypeError("a rollback has a time and a target")
         plan = tuple((file.group, file.token) for file in world.files if file.requested == move.target)
         rollback = Rollback(move.time, move.target, InstantState.REQUESTED, None, plan)
-        return world._replace(rollbacks=with_item(world.rollbacks, rollback), clock=ticked(world, move.time)), writer
+        world = world._replace(clock=ticked(world, move.time))
+        return with_part(world, Rollbacks(with_item(rollbacks_of(world), rollback))), writer
 
 
 class RollbackRule(Rule):
@@ -106,7 +166,7 @@ class RollbackRule(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """One move for each rollback in the state that the step expects."""
         if locked(world, writer, number, config):
-            for rollback in world.rollbacks:
+            for rollback in rollbacks_of(world):
                 if rollback.state is self.expects and _is_concerned(writer, rollback):
                     yield from self.proposals(world, rollback, number)
 
@@ -199,7 +259,7 @@ class RemoveInstant(RollbackRule):
     Enabled: the writer is between operations (or gave this one up), in the lock;
     the rollback is inflight and all files of its plan are
     gone. (Repeating it changes nothing.)
-    Effect: the target is off the timeline, out of the metadata table, and its file groups' locks are free.
+    Effect: the target is off the timeline, and out of the metadata table.
     Unchanged: the rollback, the data files, the table lock.
     """
 
@@ -223,7 +283,6 @@ class RemoveInstant(RollbackRule):
             requested=without_item(world.requested, rollback.target),
             inflight=without_item(world.inflight, rollback.target),
             metadata=without_item(world.metadata, rollback.target),
-            group_locks=tuple(lock for lock in world.group_locks if lock.requested != rollback.target),
         )
 
 
@@ -255,8 +314,7 @@ class CompleteRollback(RollbackRule):
         """The rollback moves on."""
         if move.time is None:
             raise TypeError("a rollback completes at a time")
-        beats = tuple(beat for beat in world.heartbeats if beat.requested != rollback.target)
-        world = world._replace(clock=ticked(world, move.time), heartbeats=beats)
+        world = remove_beat(world._replace(clock=ticked(world, move.time)), rollback.target)
         completed = rollback._replace(state=InstantState.COMPLETED, completion=move.time)
         return _moved(world, rollback, completed)
 
@@ -267,7 +325,7 @@ def _is_concerned(writer: Writer, rollback: Rollback) -> bool:
 
 
 def _find(world: World, requested: Time | None) -> Rollback | None:
-    return next((rollback for rollback in world.rollbacks if rollback.requested == requested), None)
+    return next((rollback for rollback in rollbacks_of(world) if rollback.requested == requested), None)
 
 
 def _left(world: World, rollback: Rollback) -> tuple[tuple[int, int], ...]:
@@ -277,4 +335,60 @@ def _left(world: World, rollback: Rollback) -> tuple[tuple[int, int], ...]:
 
 
 def _moved(world: World, before: Rollback, after: Rollback) -> World:
-    return world._replace(rollbacks=with_item(without_item(world.rollbacks, before), after))
+    return with_part(world, Rollbacks(with_item(without_item(rollbacks_of(world), before), after)))
+
+
+def live_writer_kept(world: World, config: Config) -> str | None:
+    """`Promise.LIVE_WRITER_KEPT`."""
+    del config
+    live = live_operations(world)
+    for rollback in rollbacks_of(world):
+        if rollback.target in live and rollback.state is not InstantState.COMPLETED:
+            return f"rollback {rollback.requested} is about operation {rollback.target}, whose writer lives"
+    return None
+
+
+def rolled_back_or_completed(world: World, config: Config) -> str | None:
+    """`Promise.LEGAL_TRANSITIONS`, of rollbacks: an inflight file alone is a fenced writer's last put after its own."""
+    del config
+    targets = {rollback.target for rollback in rollbacks_of(world)}
+    for commit in world.commits:
+        if commit.requested in targets:
+            return f"the completed instant {commit.requested} is the target of a rollback"
+    for time in world.inflight:
+        if time not in world.requested and time not in targets:
+            return f"the inflight instant {time} was never requested"
+    return None
+
+
+class RollbackModule(Module):
+    """Rollbacks of failed writes."""
+
+    name = "rollback"
+    requires = frozenset({"heartbeats"})
+    rules = (RequestRollback(), StartRollback(), DeleteFile(), RemoveInstant(), CompleteRollback())
+    invariants: ClassVar[Mapping[Promise, Check]] = {
+        Promise.LIVE_WRITER_KEPT: live_writer_kept,
+        Promise.LEGAL_TRANSITIONS: rolled_back_or_completed,
+    }
+
+    def fences(self, world: World, writer: Writer, config: Config) -> bool:
+        """A writer whose instant is gone, or is being rolled back, is taken for dead."""
+        if config.planted is PlantedBug.IGNORE_ROLLBACK:
+            return False
+        gone = writer.requested not in world.inflight or writer.requested not in world.requested
+        return gone or any(rollback.target == writer.requested for rollback in rollbacks_of(world))
+
+    def has_work(self, world: World, writer: Writer, config: Config) -> bool:
+        """A rollback to begin or to continue, for a writer."""
+        return writer.role == WRITER and has_rollback_work(world, config)
+
+    def show(self, world: World, view: StorageView) -> StorageView:
+        """The files of the rollbacks on the timeline."""
+        files = set(view.timeline)
+        for rollback in rollbacks_of(world):
+            for reached in InstantState:
+                if reached <= rollback.state:
+                    completion = rollback.completion if reached is InstantState.COMPLETED else None
+                    files.add(TimelineFile(rollback.requested, Action.ROLLBACK, reached, completion))
+        return view._replace(timeline=frozenset(files))

@@ -1,0 +1,5 @@
+"""The core: timeline, storage, writers, optimistic control and readers. It runs without any module.
+
+Reading order: `state`, `config`, `module`, `writer`, `lock`, `conflict`, `completion`, `reader`, `environment`,
+`invariants`; `protocol` puts the rules together.
+"""

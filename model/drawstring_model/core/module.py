@@ -1,0 +1,199 @@
+"""The mechanism: what a rule is, and how a module adds a concern to the core without the core knowing it.
+
+A `Rule` says when its step is *enabled* (`Rule.refusal` is None), what its *effect* is (`Rule.effect`), and, by what
+the effect does not replace, what stays *unchanged*. `Rule.moves` proposes the moves that the explorer looks at: at
+most the enabled ones, within the bounds. The docstring of each rule has the three parts in words.
+
+A `Module` adds rules of its own, and says three things about the rules of others: what forbids them (`guards`), what
+else they change (`consequences`), and the answers to the core's few questions (its methods). Its state is a part of
+the world, and of a process's memory, that only it replaces: a NamedTuple whose defaults say "nothing yet".
+``docs/decisions/model-modules.md`` tells how to write one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, ClassVar, TypeVar, cast
+
+from drawstring_model.core.config import Config
+from drawstring_model.core.promises import Check, Promise
+from drawstring_model.core.state import (
+    WRITER,
+    Changes,
+    Commit,
+    DataFile,
+    Group,
+    Key,
+    Move,
+    Phase,
+    PlannedFile,
+    Role,
+    StorageView,
+    Time,
+    World,
+    Writer,
+)
+from drawstring_spec.steps import Step
+
+Item = TypeVar("Item")
+Part = TypeVar("Part", bound=tuple[Any, ...])
+Holder = TypeVar("Holder", World, Writer)
+
+Guard = Callable[[World, Writer, Move, Config], str | None]
+"""Why a module does not allow a step of another's, in words; None where it does."""
+Consequence = Callable[[World, Writer, Move, Config], World]
+"""What else a step of another's makes of the world; the memory is the one from before the step."""
+Snapshot = tuple[tuple[Time, Time], ...]
+"""(requested, completion) of the commits that a writer builds on."""
+
+
+class Rule(ABC):
+    """One action. `phases` are those of the process in which it can be enabled at all, `roles` whose it is."""
+
+    step: ClassVar[Step]
+    phases: ClassVar[frozenset[Phase]]
+    roles: ClassVar[frozenset[Role] | None] = frozenset({WRITER})
+    """None: any process's. The step of no process in particular has `is_of_the_world`."""
+    is_of_the_world: ClassVar[bool] = False
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterable[Move]:
+        """Propose moves of process `number` to the explorer; those that are refused are dropped later."""
+        del world, writer, config
+        return (Move(self.step, number),)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Why `move` is not enabled, in words; None where it is. The phase was looked at already."""
+        del world, writer, move, config
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """What `move` makes of the world and of its process. Called only where it is enabled."""
+        del move, config
+        return world, writer
+
+
+class Module:
+    """One concern of the protocol. A subclass overrides what it has a say in; switches are fields of a dataclass.
+
+    Attributes:
+        name: by which `requires` and readers speak of it.
+        requires: names of the modules without which it makes no sense.
+        roles: the processes that it adds, one of each name, beside the writers.
+        rules: its actions. One with the step of an earlier module or of the core takes that rule's place.
+        guards: what forbids steps of others.
+        consequences: what else steps of others change.
+        invariants: what it promises of every state.
+
+    """
+
+    name: ClassVar[str]
+    requires: ClassVar[frozenset[str]] = frozenset()
+    roles: ClassVar[tuple[Role, ...]] = ()
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    guards: ClassVar[Mapping[Step, Guard]] = {}
+    consequences: ClassVar[Mapping[Step, Consequence]] = {}
+    invariants: ClassVar[Mapping[Promise, Check]] = {}
+
+    def allows_time(self, world: World, time: Time, config: Config) -> bool:
+        """Whether the clocks may show `time` although it is not later than all before."""
+        del world, time, config
+        return False
+
+    def fences(self, world: World, writer: Writer, config: Config) -> bool:
+        """Whether others may regard the operation of `writer` as failed."""
+        del world, writer, config
+        return False
+
+    def has_work(self, world: World, writer: Writer, config: Config) -> bool:
+        """Whether an idle process has something to do under the table lock."""
+        del world, writer, config
+        return False
+
+    def spares(self, world: World, time: Time) -> bool:
+        """Whether the pending instant of `time` waits to be run, and is no failed write."""
+        del world, time
+        return False
+
+    def keeps_rows(self, world: World, commit: Commit) -> bool:
+        """Whether `commit` only lays rows out anew, so that no writer conflicts with it or builds on it."""
+        del world, commit
+        return False
+
+    def latest_time(self, world: World) -> Time:
+        """A time up to which a query that names none must read, beside those of the commits."""
+        del world
+        return 0
+
+    def slices(self, world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile] | None:
+        """Of each file group what is read where the instants `visible` are; None leaves it to the others."""
+        del world, visible, config
+        return None
+
+    def planned(
+        self, world: World, snapshot: Snapshot, changes: Changes, homes: Mapping[Key, Group], config: Config
+    ) -> tuple[PlannedFile, ...] | None:
+        """The files that `changes` take; None leaves it to the others."""
+        del world, snapshot, changes, homes, config
+        return None
+
+    def show(self, world: World, view: StorageView) -> StorageView:
+        """`view` with what lies on storage of this module's."""
+        del world
+        return view
+
+
+def modules_of(config: Config) -> tuple[Module, ...]:
+    """The modules of `config`."""
+    return cast("tuple[Module, ...]", config.modules)
+
+
+def part(holder: Holder, kind: type[Part]) -> Part:
+    """The part of that kind of a world or of a memory; one with its defaults where there is none yet."""
+    for key, value in holder.parts:
+        if key is kind:
+            return cast("Part", value)
+    return kind()
+
+
+def with_part(holder: Holder, value: tuple[Any, ...]) -> Holder:
+    """`holder` with this part in place of the one of its kind. A part with its defaults leaves no trace."""
+    kind = type(value)
+    parts = [kept for kept in holder.parts if kept[0] is not kind]
+    if value != kind():
+        parts.append((kind, value))
+    return holder._replace(parts=tuple(sorted(parts, key=lambda kept: kept[0].__name__)))
+
+
+def with_item(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
+    """`items` and `item`, sorted, each once."""
+    if item in items:
+        return items
+    return tuple(sorted((*items, item)))  # type: ignore[type-var]  # every item is a tuple or an integer
+
+
+def without_item(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
+    """`items` but for `item`."""
+    return tuple(kept for kept in items if kept != item)
+
+
+def later(world: World, time: int, config: Config) -> bool:
+    """Whether the clocks of `config` may give `time` out now."""
+    return time > world.clock or any(module.allows_time(world, time, config) for module in modules_of(config))
+
+
+def ticked(world: World, time: int) -> int:
+    """The world's clock after `time` was given out."""
+    return max(world.clock, time)
+
+
+def fault_allowed(world: World, config: Config) -> bool:
+    """Whether the bounds let one more bad thing happen to a living process."""
+    return world.faults < config.bounds.faults and world.started <= config.bounds.faults_until
+
+
+def given(value: int | None) -> int:
+    """A parameter that the move must have."""
+    if value is None:
+        raise TypeError("the move lacks a parameter that its step needs")
+    return value

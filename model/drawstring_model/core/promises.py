@@ -1,0 +1,33 @@
+"""The names of what the protocol promises; `drawstring_model.core.invariants` and the modules say what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from drawstring_model.core.config import Config
+from drawstring_model.core.state import World
+
+Check = Callable[[World, Config], str | None]
+"""What is wrong with a world, in one sentence; None where nothing is."""
+StepCheck = Callable[[World, World, Config], str | None]
+"""What is wrong with how one world became another."""
+
+
+class Promise(StrEnum):
+    """The promises, by the names under which verdicts are reported."""
+
+    CONSISTENT_READ = "consistent read"
+    """A snapshot at T equals the serial result of the commits visible at T."""
+    NO_LOST_UPDATE = "no lost update"
+    """Each version of a file group was merged from the version right before it."""
+    NO_DUPLICATE_KEYS = "no duplicate keys"
+    """In no snapshot is a key in two file groups."""
+    NO_UNDONE_WRITE = "completed writes stay"
+    """A completed write's instant is its alone, and its files are as it wrote them."""
+    LIVE_WRITER_KEPT = "live writers are let be"
+    """No operation is rolled back while its writer lives and its heartbeat has not expired."""
+    LEGAL_TRANSITIONS = "legal transitions"
+    """An instant was requested, then inflight, then completed, in the metadata table too; or rolled back, once."""
+    TIME_TRAVEL_STABILITY = "time-travel stability"
+    """A snapshot at T, once T was the snapshot time of a query, never changes."""

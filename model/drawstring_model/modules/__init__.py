@@ -1,0 +1,1 @@
+"""One module per concern; each is read by itself, after the core."""

@@ -16,22 +16,22 @@ import pyarrow as pa
 from drawstring.context import TableContext
 from drawstring.engine import Engine
 from drawstring.engine.embedded import EmbeddedEngine
-from drawstring.errors import EngineError, StorageError
+from drawstring.errors import StorageError
 from drawstring.events import Listener, ignore
 from drawstring.files import FileSlice, Snapshot
 from drawstring.metadata import MetadataTable
 from drawstring.options import Options
 from drawstring.ports import Ports
 from drawstring.protocol.write import WriteResult, run_write
-from drawstring.read.arrow_reader import query_schema, read_snapshot
 from drawstring.read.changes import changes
 from drawstring.read.lookup import lookup_rows
-from drawstring.read.schema import resolve_schema, table_schema
+from drawstring.read.schema import table_schema
 from drawstring.read.view import load_snapshot
 from drawstring.runtime import production_ports
 from drawstring.table_arguments import check_options_fit, creation_arguments, field_names, parse_table_type
 from drawstring.table_config import TableConfig, load_table_config
 from drawstring.table_creation import create_table
+from drawstring.table_exports import TableExports
 from drawstring.table_properties import read_properties
 from drawstring.timeline.archived import load_archived
 from drawstring.timeline.load import load_timeline
@@ -40,11 +40,10 @@ from drawstring.writable import check_writable
 from drawstring.write_stats import Operation
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
+    from drawstring.spark import SparkChanges
 
 
-class Table:
+class Table(TableExports):
     """A handle on one Hudi table. Made by `Table.create` and `Table.open`.
 
     A handle keeps no state of the table: each operation sees the table as it is then. It may be used from several
@@ -241,37 +240,6 @@ class Table:
             self._refreshed()
         return result
 
-    def read(
-        self,
-        *,
-        as_of: str | None = None,
-        columns: Sequence[str] | None = None,
-        filter: Any = None,  # noqa: A002 -- the word of pyarrow and pandas
-        read_optimized: bool = False,
-        meta_columns: bool = True,
-    ) -> pa.Table:
-        """Read a snapshot.
-
-        Args:
-            as_of: see the table as it was at this requested time: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or
-                ``yyyy-MM-dd``, in the time zone of the table's timeline. None for the newest.
-            columns: names that are wanted, in the order wanted; None for all.
-            filter: rows that are wanted: a `pyarrow.compute.Expression` or a list of conditions, as in
-                ``pyarrow.parquet.read_table``. It may use columns that are not in `columns`.
-            read_optimized: read base files only. On a copy-on-write table that is all there is.
-            meta_columns: with the ``_hoodie_`` columns in front, unless `columns` says what is wanted.
-
-        Raises:
-            InputError: a column, the filter or `as_of` does not fit the table (`as_of`: `TimeTravelError`).
-            SchemaError: the table has no columns yet.
-            UnsupportedTableError: rows lie in log files, and `read_optimized` is false.
-            CorruptFileError: a file of the table is damaged.
-
-        """
-        context = self._refreshed()
-        snapshot = load_snapshot(context, as_of=as_of, read_optimized=read_optimized)
-        return read_snapshot(context, snapshot, columns=columns, filter=filter, meta_columns=meta_columns)
-
     def changes(
         self,
         start: str | None = None,
@@ -357,22 +325,6 @@ class Table:
         """
         return MetadataTable.open(self._refreshed())
 
-    def to_pandas(self, **query: Any) -> pd.DataFrame:
-        """Read a snapshot into pandas; arguments and errors as `read`."""
-        frame: pd.DataFrame = self.read(**query).to_pandas()
-        return frame
-
-    def to_polars(self, **query: Any) -> pl.DataFrame:
-        """Read a snapshot into polars; arguments and errors as `read`."""
-        try:
-            import polars as pl  # noqa: PLC0415 -- an optional package
-        except ImportError as error:
-            raise EngineError("polars is not installed.", way_out="pip install polars") from error
-        frame = pl.from_arrow(self.read(**query))
-        if not isinstance(frame, pl.DataFrame):
-            raise EngineError("polars made no DataFrame of the table's rows.")
-        return frame
-
     def to_spark(self, spark: Any, **query: Any) -> Any:
         """Read a snapshot into a Spark DataFrame: base files are scanned by Spark's own Parquet reader.
 
@@ -387,16 +339,29 @@ class Table:
 
         return to_spark(self._refreshed(), spark, **query)
 
-    def __arrow_c_schema__(self) -> object:
-        """Export the columns that `__arrow_c_stream__` has: meta columns too, which `schema` leaves out."""
-        context = self._refreshed()
-        schema = resolve_schema(context, load_timeline(context.ports.storage, context.config))
-        exported: object = query_schema(context, schema).__arrow_c_schema__()
-        return exported
+    def changes_to_spark(
+        self, spark: Any, start: str | None = None, end: str | None = None, **query: Any
+    ) -> SparkChanges:
+        """Read what changed between two times into a Spark DataFrame; its files are read by executors.
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the newest snapshot, so that the handle itself can be given where a table is taken."""
-        return self.read().__arrow_c_stream__(requested_schema)
+        To follow a table, start with ``rows, checkpoint = table.changes_to_spark(spark, "earliest", bounds="(]")``
+        and go on with ``changes_to_spark(spark, checkpoint, bounds="(]")``.
+
+        Args:
+            spark: the session.
+            start: as `changes`.
+            end: as `changes`.
+            query: the other arguments of `changes`; `filter` may be a Spark `Column`, too.
+
+        Returns:
+            The rows, and the checkpoint.
+
+        Raises as `changes`, and `EngineError` where Spark cannot run here.
+
+        """
+        from drawstring.spark import changes_to_spark  # noqa: PLC0415 -- pyspark is an extra
+
+        return changes_to_spark(self._refreshed(), spark, start, end, **query)
 
     def _refreshed(self) -> TableContext:
         """Return the context with the table's properties as they stand now."""

@@ -11,14 +11,17 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from drawstring.spark.changes import SparkChanges, changes_to_spark
     from drawstring.spark.engine import SparkEngine
     from drawstring.spark.reader import to_spark
     from drawstring.spark.session import local_session
 
-__all__ = ["SparkEngine", "local_session", "to_spark"]
+__all__ = ["SparkChanges", "SparkEngine", "changes_to_spark", "local_session", "to_spark"]
 
 _HOMES: Final = {
+    "SparkChanges": "drawstring.spark.changes",
     "SparkEngine": "drawstring.spark.engine",
+    "changes_to_spark": "drawstring.spark.changes",
     "local_session": "drawstring.spark.session",
     "to_spark": "drawstring.spark.reader",
 }

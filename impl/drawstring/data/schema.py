@@ -15,6 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import types as pat
 
+from drawstring.data.avro_shape import check_avro
 from drawstring.data.types import LIST_ELEMENT, MAX_DEPTH, hudi_schema, unmapped_type
 from drawstring.errors import FormatError
 from drawstring_spec.meta_fields import META_FIELDS
@@ -140,6 +141,7 @@ def parse_avro(text: str) -> dict[str, Any]:
         raise FormatError(f"An Avro schema of the table is no JSON: {text[:80]!r}.") from error
     if not isinstance(schema, dict) or schema.get("type") != "record" or not _has_fields(schema):
         raise FormatError(f"An Avro schema of the table is no record: {text[:80]!r}.")
+    check_avro(schema)
     return schema
 
 

@@ -4,14 +4,14 @@ Whose duty: log blocks hold Avro records one after another; decoding them one by
 read. Three observations make one call of polars enough for all of them. Avro's encoding of a map is that of an array
 of key-value records. A number of bytes in front of each record is a fixed field more. Logical types are their physical
 types, to be given a meaning afterwards. So each schema is rewritten into one that polars reads, and the columns that
-come back are given the types that `drawstring.data.schema.avro_to_arrow` says.
+come back are given the types that `drawstring.data.schema.avro_to_arrow` says. An enum is a number.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -62,20 +62,22 @@ def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memo
         {"name": _RECORD, "type": physical.rewrite(schema)},
     ]
     frame = _decode({"type": "record", "name": "prefixed", "fields": fields}, count, content, path)
-    lengths = _bytes_of(frame[_LENGTH].to_arrow()).view(">i4").astype(np.int64)
+    lengths = _bytes_of(frame[_LENGTH]).view(">i4").astype(np.int64)
     if len(lengths) != count or int(lengths.sum()) + LENGTH_BYTES * count != len(content):
         raise _corrupt(path, "its records do not have the lengths that stand in front of them")
-    columns = frame[_RECORD].to_arrow().flatten()
-    arrays = [_meaning(column, field.type) for column, field in zip(columns, target, strict=True)]
+    columns = frame[_RECORD].flatten()
+    symbols = iter(physical.symbols)
+    arrays = [_meaning(column, field.type, symbols, path) for column, field in zip(columns, target, strict=True)]
     return pa.Table.from_arrays(arrays, schema=target)
 
 
 def decode_record(schema: Mapping[str, Any], content: memoryview, *, path: str) -> pa.Table:
     """Decode one record without a frame, such as the list of a delete block, into a table of one row."""
-    return _decode(_Physical().rewrite(schema), 1, content, path).to_arrow()
+    columns = _decode(_Physical().rewrite(schema), 1, content, path)
+    return pa.table(list(columns.values()), names=list(columns))
 
 
-def _decode(schema: Any, count: int, content: memoryview, path: str) -> pl.DataFrame:
+def _decode(schema: Any, count: int, content: memoryview, path: str) -> dict[str, pa.Array]:
     container = io.BytesIO()
     text = json.dumps(schema).encode()
     container.write(b"Obj\x01" + _long(1) + _long(11) + b"avro.schema" + _long(len(text)) + text + _long(0) + _SYNC)
@@ -84,7 +86,7 @@ def _decode(schema: Any, count: int, content: memoryview, path: str) -> pl.DataF
     container.write(_SYNC)
     container.seek(0)
     try:
-        return pl.read_avro(container)
+        return {column.name: column.to_arrow() for column in pl.read_avro(container)}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # what Rust calls a panic is no Exception; nothing else comes from there
@@ -107,6 +109,8 @@ class _Physical:
     def __init__(self) -> None:
         self._named: dict[str, Mapping[str, Any]] = {}
         self._count = 0
+        self.symbols: list[Sequence[str]] = []
+        """Of each enum, in the order in which they stand in the rewritten schema."""
 
     def rewrite(self, avro: Any, namespace: str = "", depth: int = 0) -> Any:
         """Return the rewritten schema. Raises `FormatError` where it is none that Hudi writes."""
@@ -144,14 +148,15 @@ class _Physical:
         name = str(avro.get("name", ""))
         self._named[name if "." in name else f"{own}.{name}"] = avro
         self._named[name] = avro
+        if kind == "enum":  # which polars does not decode; its encoding is that of a number
+            self.symbols.append(avro["symbols"])
+            return "int"
         result: dict[str, Any] = {"type": kind, "name": self._fresh_name()}
         if kind == "record":
             result["fields"] = [
                 {"name": f.get("name"), "type": self.rewrite(f.get("type"), own, depth + 1)}
                 for f in avro.get("fields") or ()
             ]
-        elif kind == "enum":
-            result["symbols"] = avro.get("symbols")
         else:
             result["size"] = avro.get("size")
         return result
@@ -171,22 +176,30 @@ def _bytes_of(array: pa.Array) -> npt.NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8)[bounds[0] : bounds[-1]]
 
 
-def _meaning(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return physical values in the type that they stand for."""
+def _meaning(array: pa.Array, target: pa.DataType, symbols: Iterator[Sequence[str]], path: str) -> pa.Array:
+    """Return physical values in the type that they stand for; `symbols` are those of the enums that follow."""
     if pat.is_struct(target):
-        members = [_meaning(array.field(i), target.field(i).type) for i in range(target.num_fields)]
+        members = [_meaning(array.field(i), target.field(i).type, symbols, path) for i in range(target.num_fields)]
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(members, fields=list(target), mask=mask)
     if pat.is_map(target) or pat.is_list(target):
-        return _nested(array, target)
+        return _nested(array, target, symbols, path)
     if pat.is_decimal(target):
         return decimals(array, target)
-    if pat.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    if pat.is_string(target) and pat.is_integer(array.type):
+        return _named(array, next(symbols), path)
     return pc.cast(array, target)
 
 
-def _nested(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _named(array: pa.Array, symbols: Sequence[str], path: str) -> pa.Array:
+    """Return the symbols of an enum whose numbers these are."""
+    bounds = pc.min_max(array).as_py()
+    if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < len(symbols):
+        raise _corrupt(path, f"it has a value {bounds} of an enum with {len(symbols)} symbols")
+    return pa.array(symbols, pa.string()).take(array)
+
+
+def _nested(array: pa.Array, target: pa.DataType, symbols: Iterator[Sequence[str]], path: str) -> pa.Array:
     values = array.flatten()
     # Offsets that begin at zero, whatever the array is a slice of, with nulls where the lists are null.
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
@@ -195,8 +208,10 @@ def _nested(array: pa.Array, target: pa.DataType) -> pa.Array:
     starts = pa.array(offsets, mask=~valid) if array.null_count else pa.array(offsets)
     if pat.is_map(target):
         keys = pc.cast(values.field("key"), target.key_type)
-        return pa.MapArray.from_arrays(starts, keys, _meaning(values.field("value"), target.item_type)).cast(target)
-    return pa.ListArray.from_arrays(starts, _meaning(values, target.value_type), type=target)
+        return pa.MapArray.from_arrays(
+            starts, keys, _meaning(values.field("value"), target.item_type, symbols, path)
+        ).cast(target)
+    return pa.ListArray.from_arrays(starts, _meaning(values, target.value_type, symbols, path), type=target)
 
 
 def decimals(array: pa.Array, target: pa.Decimal128Type) -> pa.Array:

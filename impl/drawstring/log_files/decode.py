@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import json
 import struct
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,13 +20,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyroaring import BitMap64
 
 from drawstring.data.schema import avro_to_arrow, parse_avro
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.hfile.reader import HFileReader
 from drawstring.log_files.avro_records import LENGTH_BYTES, decimals, decode_prefixed_records, decode_record
 from drawstring.log_files.blocks import LogBlock
+from drawstring.log_files.positions import parse_positions
 from drawstring_spec.log_format import BlockType, HeaderKey
 from drawstring_spec.payloads import SCHEMAS
 
@@ -37,6 +36,8 @@ _TWO_INTS = struct.Struct(">ii")
 _MIN_CONTENT_VERSION, _MAX_CONTENT_VERSION = 1, 3
 _DELETE_VERSION: Final = 3
 _DELETE_LIST: Final = "deleteRecordList"
+_FEW_POSITIONS: Final = 65_536
+_POSITIONS_OF_BYTE: Final = 8
 
 
 def data_records(block: LogBlock) -> pa.Table:
@@ -258,9 +259,14 @@ def record_positions(block: LogBlock) -> npt.NDArray[np.uint64] | None:
     if text is None:
         return None
     try:
-        return np.array(BitMap64.deserialize(base64.b64decode(text, validate=True)).to_array(), np.uint64)
-    except (binascii.Error, ValueError, MemoryError) as error:
+        return parse_positions(base64.b64decode(text, validate=True), most=_most_positions(block))
+    except (binascii.Error, ValueError) as error:
         raise _corrupt(block, f"its record positions cannot be read ({error})") from error
+
+
+def _most_positions(block: LogBlock) -> int:
+    """More positions than any block of that size has: there is one for each record, and records take bytes."""
+    return _FEW_POSITIONS + _POSITIONS_OF_BYTE * len(block.content)
 
 
 def is_partial(block: LogBlock) -> bool:
@@ -272,8 +278,8 @@ def header_summary(block: LogBlock) -> dict[str, Any]:
     """Header of a block as people would look at it: schema and positions shortened to what they are."""
     summary: dict[str, Any] = {key.name: value for key, value in block.header.items()}
     if "SCHEMA" in summary:
-        schema = json.loads(summary["SCHEMA"])
-        summary["SCHEMA"] = f"{schema.get('name')} with {len(schema.get('fields') or ())} fields"
+        schema = block_schema(block)
+        summary["SCHEMA"] = f"{schema.get('name')} with {len(schema['fields'])} fields"
     if "RECORD_POSITIONS" in summary:
         positions = record_positions(block)
         summary["RECORD_POSITIONS"] = f"{0 if positions is None else len(positions)} positions"

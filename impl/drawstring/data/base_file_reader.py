@@ -25,6 +25,9 @@ _FOOTER_END: Final = 8  # length of the footer, then the magic
 _MAGIC: Final = b"PAR1"
 _MAX_GAP_BYTES: Final = 256 * 1024  # Ranges closer than this are fetched as one.
 
+BATCH_BYTES: Final = 64 * 1024 * 1024
+"""Encoded bytes of the rows of one batch, at most, unless a single row has more."""
+
 
 @dataclass(frozen=True, slots=True)
 class BaseFileReader:
@@ -112,6 +115,47 @@ class BaseFileReader:
             )
             table = file.read_row_groups(groups, columns=wanted, use_threads=use_threads)
             return table.select(wanted).replace_schema_metadata(None)
+
+    def batches(
+        self, columns: Sequence[str], batch_rows: int, *, dictionary_columns: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, a batch at a time: what is fetched at once is the bytes of one row group.
+
+        Args:
+            columns: as in `read`.
+            batch_rows: rows of a batch, at most; fewer where rows are so wide that a batch would be larger than
+                `BATCH_BYTES`.
+            dictionary_columns: as in `read`.
+
+        Raises as `read`.
+
+        """
+        with _parsing(self.path):
+            names = self.metadata.schema.to_arrow_schema().names
+        wanted = [name for name in columns if name in set(names)]
+        for group in range(self.metadata.num_row_groups):
+            content = self._fetch([group], set(wanted), everything=False)
+            with _parsing(self.path):
+                rows = min(batch_rows, self._narrow_rows(group, set(wanted)))
+                file = pq.ParquetFile(
+                    pa.BufferReader(content),
+                    metadata=self.metadata,
+                    read_dictionary=[name for name in dictionary_columns if name in set(wanted)],
+                )
+                found = file.iter_batches(batch_size=rows, row_groups=[group], columns=wanted)
+            while True:
+                with _parsing(self.path):
+                    batch = next(found, None)
+                if batch is None:
+                    break
+                yield batch.select(wanted).replace_schema_metadata(None)
+
+    def _narrow_rows(self, group: int, names: set[str]) -> int:
+        """How many rows of a row group have `BATCH_BYTES` in the columns that are wanted, as the footer says."""
+        row_group = self.metadata.row_group(group)
+        chunks = (row_group.column(index) for index in range(row_group.num_columns))
+        width = sum(int(c.total_uncompressed_size) for c in chunks if c.path_in_schema.partition(".")[0] in names)
+        return max(1, BATCH_BYTES * int(row_group.num_rows) // max(width, 1))
 
     def _fetch(self, groups: Sequence[int], names: set[str], *, everything: bool) -> pa.Buffer:
         """Return a buffer as long as the file in which at least the wanted chunks are filled in."""

@@ -1,8 +1,9 @@
 """Merging what log files say with the rows of a base file, in columns.
 
 Source: Java ``FileGroupRecordBuffer``, ``KeyBasedFileGroupRecordBuffer``, ``BufferedRecordMergerFactory``. Two stages:
-log entries of one key among themselves, in their order; then what is left with the row of the base file. "New" is
-what comes later in that order. Whose duty: which entries there are, and in which order, was decided before.
+log entries of one key among themselves, in their order; then what is left with the rows of the base file, which may
+come in parts. "New" is what comes later in that order. Whose duty: which entries there are, and in which order, was
+decided before.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class LogBatch:
     """The entries of one log block.
 
     Attributes:
-        keys: record keys, in the block's order.
+        keys: record keys in the block's order, or, of all batches, positions (``int64``) of rows in the base file.
         rows: of the entries that are records, in the query's columns; of deletes nothing is read. None if all are.
         ordering: ordering values of the entries; None where the table merges by commit time.
         deleted: which entries are deletes.
@@ -103,7 +104,7 @@ def winners(batches: Sequence[LogBatch]) -> Winners:
         batches: oldest first, not empty; none is partial.
 
     """
-    keys = single_chunk(pa.chunked_array([b.keys.cast(pa.string()) for b in batches]))
+    keys = single_chunk(pa.chunked_array([b.keys for b in batches]))
     deleted = np.concatenate([b.deleted for b in batches])
     absolute = np.concatenate([b.absolute for b in batches])
     encoded = pc.dictionary_encode(keys)
@@ -144,39 +145,64 @@ def _after_absolute_deletes(codes: Rows, absolute: Mask) -> Mask:
     return alive
 
 
-def apply_winners(
-    base: pa.Table, base_keys: pa.Array, base_ordering: pa.Array | None, changes: pa.Table, won: Winners
-) -> pa.Table:
-    """Merge what the log files say into the rows of a base file.
+class WholeRecords:
+    """What log files say of each key, as whole records, merged into the rows of a base file part by part.
 
     A base row stays where its ordering value is greater than that of what the log says, unless that is an absolute
-    delete; otherwise it is replaced in its place, or goes. Keys that the file does not have come behind.
+    delete; otherwise it is replaced in its place, or goes. Keys that no part has come behind.
+    """
+
+    def __init__(self, batches: Sequence[LogBatch], schema: pa.Schema) -> None:
+        tables = [b.rows for b in batches if b.rows is not None]
+        self._changes = pa.concat_tables(tables) if tables else schema.empty_table()
+        self._won = winners(batches)
+        self._unseen: Mask = np.ones(len(self._won.keys), np.bool_)
+
+    @property
+    def unseen(self) -> pa.Array:
+        """Keys that no part had so far."""
+        return self._won.keys.filter(pa.array(self._unseen))
+
+    def merge(self, base: pa.Table, keys: pa.Array, ordering: pa.Array | None) -> pa.Table:
+        """Return the rows that some rows of the base file become.
+
+        Args:
+            base: rows of the file, in the query's columns.
+            keys: theirs, of the same kind as those of the log entries.
+            ordering: their comparable ordering values; None by commit time.
+
+        """
+        won = self._won
+        in_base, in_won = matches(keys, won.keys)
+        self._unseen[in_won] = False
+        if ordering is not None and won.ordering is not None:
+            old = ordering.take(pa.array(in_base))
+            new = won.ordering.take(pa.array(in_won))
+            stays = np.asarray(pc.fill_null(pc.greater(old, new), False)).astype(np.bool_)
+            stays &= ~(won.deleted & won.absolute)[in_won]
+            in_base, in_won = in_base[~stays], in_won[~stays]
+        if not len(in_base):
+            return base
+        gone = won.deleted[in_won]
+        order: Rows = np.arange(base.num_rows, dtype=np.int64)
+        order[in_base[~gone]] = base.num_rows + won.rows[in_won[~gone]]
+        order = np.delete(order, in_base[gone])
+        return pa.concat_tables([base, self._changes]).take(pa.array(order))
+
+    def rest(self) -> pa.Table:
+        """Return the records of the keys that no part had."""
+        return self._changes.take(pa.array(self._won.rows[self._unseen & ~self._won.deleted]))
+
+
+def matches(keys: pa.Array, log_keys: pa.Array) -> tuple[Rows, Rows]:
+    """Return where base rows and log entries have the same key: positions among `keys`, and among `log_keys`.
 
     Args:
-        base: rows of the file, in the query's columns.
-        base_keys: their record keys.
-        base_ordering: their comparable ordering values; None by commit time.
-        changes: all data rows of the log files, one block behind the other, in the same columns.
-        won: see `winners`.
+        keys: of base rows, one behind the other in the file.
+        log_keys: each once.
 
     """
-    found = single_chunk(pc.index_in(base_keys, value_set=won.keys))
+    found = single_chunk(pc.index_in(keys, value_set=log_keys))
     in_base: Rows = np.flatnonzero(np.asarray(found.is_valid())).astype(np.int64)
-    in_won: Rows = np.asarray(found.drop_null()).astype(np.int64)
-    is_new: Mask = np.ones(len(won.keys), np.bool_)
-    is_new[in_won] = False
-    if base_ordering is not None and won.ordering is not None:
-        old = base_ordering.take(pa.array(in_base))
-        new = won.ordering.take(pa.array(in_won))
-        stays = np.asarray(pc.fill_null(pc.greater(old, new), False)).astype(np.bool_)
-        stays &= ~(won.deleted & won.absolute)[in_won]
-        in_base, in_won = in_base[~stays], in_won[~stays]
-    gone = won.deleted[in_won]
-    order: Rows = np.arange(base.num_rows, dtype=np.int64)
-    replaced = in_base[~gone]
-    order[replaced] = base.num_rows + won.rows[in_won[~gone]]
-    order = np.delete(order, in_base[gone])
-    appended = base.num_rows + won.rows[is_new & ~won.deleted]
-    if not len(replaced) and len(order) == base.num_rows and not len(appended):
-        return base
-    return pa.concat_tables([base, changes]).take(pa.array(np.append(order, appended)))
+    in_log: Rows = np.asarray(found.drop_null()).astype(np.int64)
+    return in_base, in_log

@@ -11,13 +11,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.data.key_texts import single_chunk
-from drawstring.data.log_merge import LogBatch, Mask, Rows
+from drawstring.data.log_merge import LogBatch, Mask, Rows, matches
 
 Merger = Callable[[pa.Table, pa.Table], pa.Table]
 """Merges aligned rows of two tables, older and newer by ordering value, into rows of the same columns."""
@@ -45,47 +46,77 @@ class _State:
     absolute: Mask
 
 
-def fold(
-    base: pa.Table,
-    base_keys: pa.Array,
-    base_ordering: pa.Array | None,
-    batches: Sequence[LogBatch],
-    *,
-    merger: Merger | None = None,
-) -> pa.Table:
-    """Merge log entries among themselves, then with the rows of a base file, field by field.
+class FieldByField:
+    """What log files say of each key, field by field, merged into the rows of a base file part by part.
 
-    Args:
-        base: rows of the file, in the query's columns.
-        base_keys: their record keys.
-        base_ordering: their comparable ordering values; None by commit time.
-        batches: oldest first, not empty.
-        merger: merges two whole records; None to merge field by field.
-
+    As `drawstring.data.log_merge.WholeRecords`, for batches of which some are partial, or with a merger.
     """
-    ranks = _ranks(base.num_rows, base_ordering, batches)
-    schema = base.schema
-    state: _State | None = None
-    for batch, rank in zip(batches, ranks[1:], strict=True):
-        for part in _once_each(_state_of(batch, rank, schema)):
-            state = part if state is None else _combine(state, part, merger)
-    if state is None:
-        return base
-    whole = np.ones(base.num_rows, np.bool_)
-    none = np.zeros(base.num_rows, np.bool_)
-    old = _State(base_keys, base, dict.fromkeys(schema.names, whole), ranks[0], none, none)
-    merged = _combine(old, state, merger)
-    return merged.rows.filter(pa.array(~merged.deleted))
+
+    def __init__(self, batches: Sequence[LogBatch], schema: pa.Schema, *, merger: Merger | None = None) -> None:
+        """Merge the log entries among themselves.
+
+        Args:
+            batches: oldest first, not empty.
+            schema: the query's columns.
+            merger: merges two whole records; None to merge field by field.
+
+        """
+        ranks, self._ordering = _ranks(batches)
+        parts = [
+            part
+            for batch, rank in zip(batches, ranks, strict=True)
+            for part in _once_each(_state_of(batch, rank, schema))
+        ]
+        self._log = reduce(lambda old, new: _combine(old, new, merger), parts)
+        self._merger = merger
+        self._unseen: Mask = np.ones(len(self._log.keys), np.bool_)
+
+    @property
+    def unseen(self) -> pa.Array:
+        """Keys that no part had so far."""
+        return self._log.keys.filter(pa.array(self._unseen))
+
+    def merge(self, base: pa.Table, keys: pa.Array, ordering: pa.Array | None) -> pa.Table:
+        """As `drawstring.data.log_merge.WholeRecords.merge`."""
+        in_base, in_log = matches(keys, self._log.keys)
+        self._unseen[in_log] = False
+        if not len(in_base):
+            return base
+        touched, log = pa.array(in_base), _take(self._log, in_log)
+        rank = np.zeros(len(in_base), np.int64)
+        if ordering is not None and self._ordering is not None:
+            rank, log = _on_one_scale(ordering.take(touched), self._ordering, log)
+        whole, none = np.ones(len(in_base), np.bool_), np.zeros(len(in_base), np.bool_)
+        old = _State(keys.take(touched), base.take(touched), dict.fromkeys(base.column_names, whole), rank, none, none)
+        merged = _pairwise(old, log, self._merger)
+        order: Rows = np.arange(base.num_rows, dtype=np.int64)
+        order[in_base] = base.num_rows + np.arange(len(in_base))
+        order = np.delete(order, in_base[merged.deleted])
+        return pa.concat_tables([base, merged.rows]).take(pa.array(order))
+
+    def rest(self) -> pa.Table:
+        """As `drawstring.data.log_merge.WholeRecords.rest`."""
+        return self._log.rows.filter(pa.array(self._unseen & ~self._log.deleted))
 
 
-def _ranks(num_base_rows: int, base_ordering: pa.Array | None, batches: Sequence[LogBatch]) -> list[Rows]:
-    """Ordering values of the base rows and of each batch as numbers of one scale; zeros by commit time."""
-    counts = [num_base_rows, *(len(b.keys) for b in batches)]
-    known = [p for p in (base_ordering, *(b.ordering for b in batches)) if p is not None]
+def _ranks(batches: Sequence[LogBatch]) -> tuple[list[Rows], pa.Array | None]:
+    """Ordering values of each batch as numbers of one scale, from 1, and the values; zeros and None by commit time."""
+    counts = [len(b.keys) for b in batches]
+    known = [b.ordering for b in batches if b.ordering is not None]
     if len(known) < len(counts):
-        return [np.zeros(n, np.int64) for n in counts]
-    rank = pc.rank(pa.chunked_array(known), tiebreaker="dense").to_numpy().astype(np.int64)
-    return [rank[start:end] for start, end in itertools.pairwise(np.cumsum([0, *counts]))]
+        return [np.zeros(n, np.int64) for n in counts], None
+    values = pa.chunked_array(known)
+    rank = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
+    _, first = np.unique(rank, return_index=True)
+    ends = np.cumsum([0, *counts])
+    return [rank[start:end] for start, end in itertools.pairwise(ends)], single_chunk(values.take(pa.array(first)))
+
+
+def _on_one_scale(ordering: pa.Array, log_ordering: pa.Array, log: _State) -> tuple[Rows, _State]:
+    """Return the ranks of base rows, and the log entries with ranks that compare with those."""
+    both = pa.chunked_array([log_ordering, ordering])
+    rank = pc.rank(both, tiebreaker="dense").to_numpy().astype(np.int64)
+    return rank[len(log_ordering) :], replace(log, rank=rank[: len(log_ordering)][log.rank - 1])
 
 
 def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
@@ -95,7 +126,7 @@ def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
     position = np.where(batch.deleted, -1, np.cumsum(~batch.deleted) - 1)
     taken = rows.take(pa.array(position, mask=batch.deleted))
     present = {name: ~batch.deleted & (name in carried) for name in schema.names}
-    return _State(batch.keys.cast(pa.string()), taken, present, rank, batch.deleted, batch.absolute)
+    return _State(batch.keys, taken, present, rank, batch.deleted, batch.absolute)
 
 
 def _once_each(state: _State) -> list[_State]:
@@ -124,9 +155,7 @@ def _take(state: _State, rows: Rows) -> _State:
 
 def _combine(old: _State, new: _State, merger: Merger | None) -> _State:
     """One round: old keys in their places, changed by the new ones; keys that are new come behind."""
-    found = single_chunk(pc.index_in(old.keys, value_set=new.keys))
-    in_old: Rows = np.flatnonzero(np.asarray(found.is_valid())).astype(np.int64)
-    in_new: Rows = np.asarray(found.drop_null()).astype(np.int64)
+    in_old, in_new = matches(old.keys, new.keys)
     fresh: Mask = np.ones(len(new.keys), np.bool_)
     fresh[in_new] = False
     pairs = _pairwise(_take(old, in_old), _take(new, in_new), merger)
@@ -142,7 +171,7 @@ def _with_tail(order: Rows, num_pairs: int, fresh: Mask) -> Rows:
 
 def _concat(states: Sequence[_State]) -> _State:
     return _State(
-        single_chunk(pa.chunked_array([s.keys for s in states], pa.string())),
+        single_chunk(pa.chunked_array([s.keys for s in states])),
         pa.concat_tables([s.rows for s in states]),
         {name: np.concatenate([s.present[name] for s in states]) for name in states[0].present},
         np.concatenate([s.rank for s in states]),

@@ -7,6 +7,7 @@ Whose duty: plan what is read of each file slice, run it as tasks, project and f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -18,13 +19,37 @@ from drawstring.errors import InputError
 from drawstring.files import FileSlice, Snapshot
 from drawstring.log_files.scan import Visible
 from drawstring.read.base_query import file_query
-from drawstring.read.data_skipping import slices_with_rows
+from drawstring.read.data_skipping import possible, slices_with_rows
 from drawstring.read.merge_reader import MergeRules, RecordKeys, SliceQuery, needed_for_merging, read_slice
 from drawstring.read.partition_values import fields_from_file, partition_values
-from drawstring.read.pruning import may_hold_rows, partition_condition, uses_column
+from drawstring.read.pruning import may_hold_rows, partition_condition, promise_of_values, uses_column
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
 from drawstring.table_config import TableConfig
 from drawstring_spec.meta_fields import META_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is read of a snapshot.
+
+    Attributes:
+        wanted: columns of the answer, in order.
+        needed: columns that are read: those, and behind them what only the filter needs.
+        queries: what is read of each file slice, in the order of the slices.
+        condition: which rows are wanted; None for all.
+
+    """
+
+    wanted: pa.Schema
+    needed: pa.Schema
+    queries: tuple[SliceQuery, ...]
+    condition: pc.Expression | None
+
+    def answer(self, rows: pa.Table) -> pa.Table:
+        """Return what is wanted of some rows that were read."""
+        if self.condition is not None:
+            rows = rows.filter(self.condition)
+        return rows if self.needed.names == self.wanted.names else rows.select(self.wanted.names)
 
 
 def read_snapshot(
@@ -55,6 +80,20 @@ def read_snapshot(
         NotFoundError: a file is gone; the snapshot is older than what the cleaner keeps.
 
     """
+    plan = plan_snapshot(context, snapshot, columns=columns, filter=filter, meta_columns=meta_columns)
+    tables = context.ports.tasks.run(read_slice, plan.queries, label="read file slices")
+    return plan.answer(pa.concat_tables(tables) if tables else plan.needed.empty_table())
+
+
+def plan_snapshot(
+    context: TableContext,
+    snapshot: Snapshot,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Any = None,  # noqa: A002 -- the public face's name for it
+    meta_columns: bool = True,
+) -> Plan:
+    """Plan what is read of a snapshot; arguments as `read_snapshot`, and its errors but for those of data files."""
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
     available = query_schema(context, schema)
     wanted = wanted_columns(available, columns, meta_columns=meta_columns)
@@ -67,12 +106,10 @@ def read_snapshot(
             for file_slice in slices_with_rows(context, snapshot, schema, available, expression, filter)
         ],
         partition_condition(filter, expression, context.config.partition_fields, available),
+        expression,
+        needed,
     )
-    tables = context.ports.tasks.run(read_slice, queries, label="read file slices")
-    table = pa.concat_tables(tables) if tables else needed.empty_table()
-    if expression is not None:
-        table = table.filter(expression)
-    return table if needed.names == wanted.names else table.select(wanted.names)
+    return Plan(wanted, needed, tuple(queries), expression)
 
 
 def query_schema(context: TableContext, schema: TableSchema) -> pa.Schema:
@@ -125,8 +162,14 @@ def with_filter_columns(wanted: pa.Schema, available: pa.Schema, expression: Any
     return pa.schema([*wanted, *extra])
 
 
-def _pruned(queries: Sequence[SliceQuery], condition: Any) -> list[SliceQuery]:
-    return [query for query in queries if condition is None or may_hold_rows(condition, query.constants)]
+def _pruned(queries: Sequence[SliceQuery], condition: Any, expression: Any, needed: pa.Schema) -> Sequence[SliceQuery]:
+    """Leave out slices of which their partition's values say that the filter keeps no row of them."""
+    if condition is not None:
+        return [query for query in queries if may_hold_rows(condition, query.constants)]
+    if expression is None or not any(query.constants for query in queries):
+        return queries
+    promises = [promise_of_values(query.constants) for query in queries]
+    return [queries[index] for index in possible(promises, needed, expression)]
 
 
 def slice_query(

@@ -6,7 +6,8 @@ the storage port first; Arrow decodes buffers, and never calls a port.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,26 +63,68 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
     """Read what is wanted of one base file; a task of `drawstring.ports.Tasks`.
 
     Raises:
-        CorruptFileError: the file is no Parquet file, or does not fit the table's schema.
+        CorruptFileError: the file is not of its format, or does not fit the table's schema.
         NotFoundError: there is no such file.
 
     """
-    from_file = [field for field in query.columns if field.name not in query.constants]
-    names = [field.name for field in from_file]
-    if query.current is not None and query.written is not None:
-        names = list(file_names(query.current, query.written, names).values())
-    try:
+    with _still_there(query):
         file = open_base_file(task.storage, query.file.path, query.file.size)
-        table, num_rows = _rows(file, names, query.record_keys)
+        table, num_rows = _rows(file, _names(query), query.record_keys)
+    return _as_wanted(query, table, num_rows)
+
+
+def base_file_parts(task: TaskContext, query: FileQuery, batch_rows: int) -> Iterator[pa.Table]:
+    """Read the same rows part by part, in the order of the file.
+
+    Args:
+        task: whose storage is used.
+        query: what is wanted, of all rows: its `record_keys` are None.
+        batch_rows: rows of a part, at most.
+
+    Raises as `read_base_file`.
+
+    """
+    names = _names(query)
+    with _still_there(query):
+        file = open_base_file(task.storage, query.file.path, query.file.size)
+        batches = file.batches(names, batch_rows, dictionary_columns=_REPEATING)
+    while True:
+        with _still_there(query):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield _as_wanted(query, pa.Table.from_batches([batch]), batch.num_rows)
+
+
+@contextmanager
+def _still_there(query: FileQuery) -> Iterator[None]:
+    try:
+        yield
     except NotFoundError as error:
         raise NotFoundError(
             f"The base file {query.file.path!r} is gone since the snapshot was taken.",
             way_out="Read again; where it was as of a time, ask for a later one: the cleaner keeps a limited history.",
         ) from error
+
+
+def _from_file(query: FileQuery) -> list[pa.Field]:
+    return [field for field in query.columns if field.name not in query.constants]
+
+
+def _names(query: FileQuery) -> list[str]:
+    """Names that the wanted columns have in the file."""
+    names = [field.name for field in _from_file(query)]
+    if query.current is not None and query.written is not None:
+        return list(file_names(query.current, query.written, names).values())
+    return names
+
+
+def _as_wanted(query: FileQuery, table: pa.Table, num_rows: int) -> pa.Table:
+    """Give rows of the file the names and types that are wanted, and the values that are not read from it."""
     if query.current is not None and query.written is not None:
         table = by_current_names(table, query.current, query.written)
     # A table without columns forgets how many rows it has: those that were read are counted, not the table's.
-    rows = _widen(table, from_file, num_rows, query.file.path)
+    rows = _widen(table, _from_file(query), num_rows, query.file.path)
     arrays = [
         pa.repeat(query.constants[field.name], num_rows) if field.name in query.constants else rows.column(field.name)
         for field in query.columns

@@ -115,8 +115,8 @@ def _by_partition(
         rows = stats.filter(pc.equal(stats.column("columnName"), field.name))
         positions = _positions(rows.column("fileName"), names)
         bounds[field.name] = bounds_of_slices(rows, positions, np.arange(len(paths)), len(paths), field.type)
-    possible = {paths[i] for i in _possible([promise(bounds, i) for i in range(len(paths))], available, expression)}
-    return tuple(one for one in slices if one.group.partition_path in possible)
+    kept = {paths[i] for i in possible([promise(bounds, i) for i in range(len(paths))], available, expression)}
+    return tuple(one for one in slices if one.group.partition_path in kept)
 
 
 def _by_file(
@@ -148,7 +148,7 @@ def _by_file(
     custom = context.config.merge_mode is MergeMode.CUSTOM
     merged = {} if custom else {name: known for name, known in bounds.items() if name not in META_FIELDS}
     promises = [promise(merged if one.log_files else bounds, i) for i, one in enumerate(slices)]
-    return tuple(slices[i] for i in _possible(promises, available, expression))
+    return tuple(slices[i] for i in possible(promises, available, expression))
 
 
 def _positions(keys: pa.ChunkedArray, wanted: pa.Array) -> Numbers:
@@ -157,8 +157,15 @@ def _positions(keys: pa.ChunkedArray, wanted: pa.Array) -> Numbers:
     return positions.astype(np.int64)
 
 
-def _possible(promises: Sequence[Any], available: pa.Schema, expression: Any) -> list[int]:
-    """Which promises leave room for the filter. Arrow is asked with files that it never opens."""
+def possible(promises: Sequence[Any], available: pa.Schema, expression: Any) -> list[int]:
+    """Return which promises leave room for the filter. Arrow is asked with files that it never opens.
+
+    Args:
+        promises: what holds for every row of something, as expressions; None where nothing is known.
+        available: all columns that the filter may use.
+        expression: the filter.
+
+    """
     kind = pads.ParquetFileFormat()
     nowhere = pafs.LocalFileSystem()
     fragments = [

@@ -6,7 +6,7 @@ from a picklable question to Arrow columns. Bytes are fetched through the storag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from drawstring.data.conform import widen
 from drawstring.data.key_texts import single_chunk
-from drawstring.data.log_merge import LogBatch, Mask, apply_winners, comparable, winners
-from drawstring.data.partial_merge import fold
+from drawstring.data.log_merge import LogBatch, Mask, WholeRecords, comparable
+from drawstring.data.partial_merge import FieldByField
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import CorruptFileError, NotFoundError
 from drawstring.files import LogFile
@@ -24,7 +24,7 @@ from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import data_records, delete_records, is_commit_time, is_partial
 from drawstring.log_files.scan import Visible, visible_blocks
 from drawstring.ports import Storage, TaskContext
-from drawstring.read.base_query import FileQuery, read_base_file
+from drawstring.read.base_query import FileQuery, base_file_parts, read_base_file
 from drawstring.read.mergers import find_merger
 from drawstring.read.schema_history import InternalField, by_current_names, file_version
 from drawstring_spec.key_generators import KeyGenerator
@@ -118,26 +118,57 @@ def read_slice(task: TaskContext, query: SliceQuery) -> pa.Table:
         UnsupportedTableError: rows are merged by a class that drawstring does not know.
 
     """
-    schema = query.merged_columns
-    base = read_base_file(task, query.base) if query.base is not None else schema.empty_table()
+    return pa.concat_tables([query.columns.empty_table(), *slice_parts(task, query)])
+
+
+def slice_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None = None) -> Iterator[pa.Table]:
+    """Read the same rows part by part, in the same order.
+
+    What is in memory at once is one part, and what the slice's log files say. The base rows that are merged at once
+    are as many as the log files have entries, if that is more than a part: the look-up of keys then costs no more than
+    if it were done once.
+
+    Args:
+        task: whose storage is used.
+        query: what is wanted.
+        batch_rows: rows of a part, at most, but for the last ones, which only the log files have; None for the whole
+            base file at once.
+
+    Raises as `read_slice`.
+
+    """
     blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
     batches = [_batch(block, query) for block in blocks]
     batches = [batch for batch in batches if len(batch.keys)]
-    merged = _merge(base, batches, query) if batches else base
-    return merged.select(query.columns.names)
+    if not batches:
+        for part in _base_parts(task, query, batch_rows):
+            yield part.select(query.columns.names)
+        return
+    log = _log_of(batches, query)
+    num_entries = sum(len(batch.keys) for batch in batches)
+    del blocks, batches
+    for part in _base_parts(task, query, None if batch_rows is None else max(batch_rows, num_entries)):
+        merged = log.merge(part, _keys(part, query.rules), _base_ordering(part, query))
+        yield merged.select(query.columns.names)
+    yield log.rest().select(query.columns.names)
 
 
-def _merge(base: pa.Table, batches: Sequence[LogBatch], query: SliceQuery) -> pa.Table:
+def _base_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None) -> Iterator[pa.Table]:
+    if query.base is None:
+        return
+    if batch_rows is None or query.base.record_keys is not None:
+        yield read_base_file(task, query.base)
+    else:
+        yield from base_file_parts(task, query.base, batch_rows)
+
+
+def _log_of(batches: Sequence[LogBatch], query: SliceQuery) -> WholeRecords | FieldByField:
     rules = query.rules
-    keys = _keys(base, rules)
-    ordering = _base_ordering(base, query)
     custom = rules.mode is MergeMode.CUSTOM
     if custom or any(batch.present is not None for batch in batches):
         merger = find_merger(rules.strategy_id) if custom else None
-        return fold(base, keys, ordering, batches, merger=merger)
-    tables = [b.rows for b in batches if b.rows is not None]
-    changes = pa.concat_tables(tables) if tables else base.schema.empty_table()
-    return apply_winners(base, keys, ordering, changes, winners(batches))
+        return FieldByField(batches, query.merged_columns, merger=merger)
+    return WholeRecords(batches, query.merged_columns)
 
 
 def _blocks(storage: Storage, logs: Sequence[LogFile]) -> list[LogBlock]:

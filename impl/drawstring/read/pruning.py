@@ -5,6 +5,8 @@ Whose duty: only speed. What is left out is certain; the filter itself is still 
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,3 +65,16 @@ def may_hold_rows(condition: Any, values: Mapping[str, pa.Scalar]) -> bool:
         return bool(row.filter(condition).num_rows)
     except pa.ArrowInvalid:
         return True  # This file's path does not decide every column that the condition asks for.
+
+
+def promise_of_values(values: Mapping[str, pa.Scalar]) -> Any:
+    """What holds for every row of a partition with these values, as an expression; None if nothing is known.
+
+    Of floating values nothing is said: no comparison holds for NaN.
+    """
+    parts = [
+        pc.field(name) == value if value.is_valid else pc.field(name).is_null()
+        for name, value in values.items()
+        if not pa.types.is_floating(value.type)
+    ]
+    return functools.reduce(operator.and_, parts) if parts else None

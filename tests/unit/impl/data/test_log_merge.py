@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drawstring.data.log_merge import LogBatch, apply_winners, comparable, winners
-from drawstring.data.partial_merge import fold
+from drawstring.data.log_merge import LogBatch, WholeRecords, comparable
+from drawstring.data.partial_merge import FieldByField
 
 SCHEMA = pa.schema([("id", pa.string()), ("o", pa.int64()), ("v", pa.int64()), ("w", pa.int64())])
 KEYS = st.sampled_from("abcde")
@@ -65,29 +65,23 @@ def as_dict(table):
     return found
 
 
-def in_columns(base, blocks, *, by_event_time):
-    table = base_table(base)
-    batches = [batch(block, by_event_time=by_event_time) for block in blocks]
-    changes = pa.concat_tables([b.rows for b in batches])
-    ordering = table.column("o").combine_chunks() if by_event_time else None
-    return as_dict(apply_winners(table, table.column("id"), ordering, changes, winners(batches)))
+def merged(log, table, *, by_event_time=True, part_rows=100):
+    """Merge a base file part by part."""
+    parts = []
+    for start in range(0, table.num_rows, part_rows):
+        part = table.slice(start, part_rows).combine_chunks()
+        ordering = part.column("o").combine_chunks() if by_event_time else None
+        parts.append(log.merge(part, part.column("id").combine_chunks(), ordering))
+    return pa.concat_tables([*parts, log.rest()])
 
 
+@pytest.mark.parametrize("merge", [WholeRecords, FieldByField])
 @pytest.mark.parametrize("by_event_time", [True, False])
-@given(base=BASES, blocks=HISTORIES)
-def test_whole_records_merge_as_they_would_one_by_one(base, blocks, by_event_time):
-    assert in_columns(base, blocks, by_event_time=by_event_time) == one_by_one(
-        base, blocks, by_event_time=by_event_time
-    )
-
-
-@pytest.mark.parametrize("by_event_time", [True, False])
-@given(base=BASES, blocks=HISTORIES)
-def test_folding_whole_records_field_by_field_changes_nothing(base, blocks, by_event_time):
-    table = base_table(base)
-    ordering = table.column("o").combine_chunks() if by_event_time else None
-    folded = fold(table, table.column("id"), ordering, [batch(block, by_event_time=by_event_time) for block in blocks])
-    assert as_dict(folded) == one_by_one(base, blocks, by_event_time=by_event_time)
+@given(base=BASES, blocks=HISTORIES, part_rows=st.integers(1, 6))
+def test_records_merge_as_they_would_one_by_one_whatever_the_parts(base, blocks, part_rows, by_event_time, merge):
+    log = merge([batch(block, by_event_time=by_event_time) for block in blocks], SCHEMA)
+    found = merged(log, base_table(base), by_event_time=by_event_time, part_rows=part_rows)
+    assert as_dict(found) == one_by_one(base, blocks, by_event_time=by_event_time)
 
 
 def partial(block, columns, *, by_event_time=True):
@@ -95,9 +89,7 @@ def partial(block, columns, *, by_event_time=True):
 
 
 def folded(base, batches, merger=None):
-    table = base_table(base)
-    ordering = table.column("o").combine_chunks()
-    return fold(table, table.column("id"), ordering, batches, merger=merger).to_pylist()
+    return merged(FieldByField(batches, SCHEMA, merger=merger), base_table(base)).to_pylist()
 
 
 def test_a_partial_update_leaves_the_other_fields_as_they_were():
@@ -125,8 +117,8 @@ def test_a_field_that_was_assigned_null_overwrites():
 
 
 def test_a_new_partial_record_has_nulls_where_nothing_was_said():
-    merged = folded({}, [partial([("z", "row", 2, 9)], {"id", "o", "v"})])
-    assert [(row["id"], row["v"]) for row in merged] == [("z", 9)]
+    found = folded({}, [partial([("z", "row", 2, 9)], {"id", "o", "v"})])
+    assert [(row["id"], row["v"]) for row in found] == [("z", 9)]
 
 
 def test_a_merger_of_the_callers_own_is_given_older_and_newer_rows():
@@ -135,8 +127,8 @@ def test_a_merger_of_the_callers_own_is_given_older_and_newer_rows():
         return newer.set_column(2, "v", total)
 
     blocks = [[("a", "row", 1, 10)], [("a", "row", 0, 5), ("b", "row", 1, 1)]]
-    merged = folded({"a": (0, 100)}, [batch(block, by_event_time=True) for block in blocks], merger=add)
-    assert [(row["id"], row["o"], row["v"]) for row in merged] == [("a", 1, 115), ("b", 1, 1)]
+    found = folded({"a": (0, 100)}, [batch(block, by_event_time=True) for block in blocks], merger=add)
+    assert [(row["id"], row["o"], row["v"]) for row in found] == [("a", 1, 115), ("b", 1, 1)]
 
 
 def test_a_missing_ordering_value_counts_as_zero_as_in_java():
@@ -146,6 +138,5 @@ def test_a_missing_ordering_value_counts_as_zero_as_in_java():
 def test_rows_that_no_log_mentions_stay_in_their_order():
     table = base_table({k: (1, i) for i, k in enumerate("abcde")})
     changed = batch([("c", "row", 2, 9), ("x", "row", 1, 1)], by_event_time=True)
-    ordering = table.column("o").combine_chunks()
-    merged = apply_winners(table, table.column("id"), ordering, changed.rows, winners([changed]))
-    assert merged.column("id").to_pylist() == ["a", "b", "c", "d", "e", "x"]
+    found = merged(WholeRecords([changed], SCHEMA), table)
+    assert found.column("id").to_pylist() == ["a", "b", "c", "d", "e", "x"]

@@ -137,20 +137,25 @@ def slice_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None = N
     Raises as `read_slice`.
 
     """
-    blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
-    batches = [_batch(block, query) for block in blocks]
-    batches = [batch for batch in batches if len(batch.keys)]
+    batches = log_batches(task, query)
     if not batches:
         for part in _base_parts(task, query, batch_rows):
             yield part.select(query.columns.names)
         return
     log = _log_of(batches, query)
     num_entries = sum(len(batch.keys) for batch in batches)
-    del blocks, batches
+    del batches
     for part in _base_parts(task, query, None if batch_rows is None else max(batch_rows, num_entries)):
-        merged = log.merge(part, _keys(part, query.rules), _base_ordering(part, query))
+        merged = log.merge(part, row_keys(part, query.rules), base_ordering(part, query))
         yield merged.select(query.columns.names)
     yield log.rest().select(query.columns.names)
+
+
+def log_batches(task: TaskContext, query: SliceQuery) -> list[LogBatch]:
+    """Return what the log files of a slice say, oldest first; no batch is empty. Raises as `read_slice`."""
+    blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
+    batches = [_batch(block, query) for block in blocks]
+    return [batch for batch in batches if len(batch.keys)]
 
 
 def _base_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None) -> Iterator[pa.Table]:
@@ -214,14 +219,14 @@ def _records(block: LogBlock, query: SliceQuery) -> LogBatch:
     rules = query.rules
     present = frozenset(table.column_names) if is_partial(block) else None
     rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query)
-    keys = _keys(rows, rules)
+    keys = row_keys(rows, rules)
     if keys.null_count:
         raise CorruptFileError(
             f"The log file {block.path} has {keys.null_count} records without a record key.",
             way_out="Restore the file from a copy; nothing was changed.",
         )
     deleted = _marked(rows, rules)
-    ordering = _base_ordering(rows, query)
+    ordering = base_ordering(rows, query)
     absolute = deleted.copy()
     if ordering is not None and deleted.any():
         own = single_chunk(rows.column(str(rules.ordering_field)))
@@ -244,7 +249,8 @@ def _constant(rows: pa.Table, query: SliceQuery) -> pa.Table:
     return pa.table(arrays, schema=query.merged_columns)
 
 
-def _keys(rows: pa.Table, rules: MergeRules) -> pa.Array:
+def row_keys(rows: pa.Table, rules: MergeRules) -> pa.Array:
+    """Return the record keys of some rows that have the columns which merging needs."""
     if rules.has_record_key:
         return single_chunk(rows.column(RECORD_KEY)).cast(pa.string())
     return record_keys(rows, rules.keys)
@@ -254,7 +260,8 @@ def _ordering_type(query: SliceQuery) -> pa.DataType:
     return query.merged_columns.field(str(query.rules.ordering_field)).type
 
 
-def _base_ordering(rows: pa.Table, query: SliceQuery) -> pa.Array | None:
+def base_ordering(rows: pa.Table, query: SliceQuery) -> pa.Array | None:
+    """Return the comparable ordering values of some rows that have these columns; None by commit time."""
     if not query.rules.by_event_time:
         return None
     return comparable(single_chunk(rows.column(str(query.rules.ordering_field))), _ordering_type(query))

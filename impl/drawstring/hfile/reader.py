@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from drawstring.codec.protobuf import parse_message
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.hfile.blocks import (
     IndexEntry,
@@ -25,7 +26,6 @@ from drawstring.hfile.blocks import (
     unpack,
 )
 from drawstring.hfile.entries import DataBlock, parse_data_block
-from drawstring.hfile.protobuf import parse_message
 from drawstring_spec.hfile_format import (
     FILE_INFO_PREFIX,
     MAGIC_DATA,

@@ -1,4 +1,4 @@
-"""The few lines of protocol buffers that an HFile needs: field numbers with varints or bytes."""
+"""The few lines of protocol buffers that HFiles and ORC files need: field numbers with varints or bytes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,303 @@
+"""Reading a few rows of a base file: by its page index, only the pages that hold them.
+
+Whose duty: find the rows of some record keys, and read rows by their positions, with no more bytes fetched and decoded
+than the pages that hold them. Arrow reads no single pages: those that are wanted become a small Parquet file of their
+own, in memory. Files are untrusted: what cannot be read is a `CorruptFileError` with the file's path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from drawstring.data.bloom import BloomFilter
+from drawstring.data.key_order import same_order
+from drawstring.data.parquet_pages import (
+    Chunk,
+    Layout,
+    Numbers,
+    Pages,
+    Piece,
+    RowGroup,
+    one_page,
+    pages_with,
+    parse_layout,
+    parse_offset_index,
+    small_file,
+)
+from drawstring.errors import CorruptFileError, FormatError
+from drawstring.ports import Storage
+from drawstring_spec.footers import MAX_RECORD_KEY, MIN_RECORD_KEY
+
+_TAIL_BYTES: Final = 512 * 1024
+_FOOTER_END: Final = 8  # length of the footer, then the magic
+_MAGIC: Final = b"PAR1"
+_MAX_GAP_BYTES: Final = 256 * 1024  # Ranges closer than this are fetched as one.
+_WORTH_A_BLOOM_FILTER: Final = 4
+"""Pages of keys from which on it is cheaper to ask the bloom filter first."""
+
+_Ranges = list[tuple[int, int]]
+
+
+class PagedFile:
+    """An open base file whose rows can be read one by one.
+
+    Args:
+        storage: of the table.
+        path: relative to the table's base path.
+        size: of the file, in bytes, as the storage says.
+
+    Raises:
+        CorruptFileError: the file has no Parquet footer.
+        NotFoundError: it is gone.
+
+    """
+
+    def __init__(self, storage: Storage, path: str, size: int) -> None:
+        self._storage, self._path, self._size = storage, path, size
+        # Memory that is never touched is never taken from the system: what is not fetched costs nothing.
+        self._content = np.empty(size, np.uint8)
+        self._fetched: _Ranges = []
+        self._layout = self._read_layout()
+        self._pages: dict[tuple[int, str], Pages] = {}
+
+    def _read_layout(self) -> Layout:
+        self._fetch([(max(0, self._size - _TAIL_BYTES), self._size)])
+        tail = self._content[-_FOOTER_END:].tobytes()
+        if self._size < _FOOTER_END or tail[-4:] != _MAGIC:
+            raise self._corrupt(f"its {self._size} bytes do not end as a Parquet file does")
+        length = int.from_bytes(tail[:4], "little") + _FOOTER_END
+        if length > self._size:
+            raise self._corrupt(f"its footer claims {length} of its {self._size} bytes")
+        self._fetch([(self._size - length, self._size)])
+        with self._parsing():
+            return parse_layout(self._bytes(self._size - length, self._size - _FOOTER_END), self._size)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Columns at the top level, in their order."""
+        return tuple(self._layout.columns)
+
+    def rows_of_keys(self, column: str, keys: pa.Array) -> Numbers:
+        """Positions of the rows that have one of some keys, ascending.
+
+        Args:
+            column: that holds the keys; a text column.
+            keys: ``string``, without nulls.
+
+        """
+        keys = self._possible(keys)
+        candidates = self._candidates(column, keys)
+        if sum(len(pages) for pages in candidates) > _WORTH_A_BLOOM_FILTER:
+            fewer = self._by_bloom_filter(keys)
+            if len(fewer) < len(keys):
+                keys = fewer
+                candidates = self._candidates(column, keys)
+        found = [np.empty(0, np.int64)]
+        first = 0
+        for index, (pages, group) in enumerate(zip(candidates, self._layout.row_groups, strict=True)):
+            if len(pages):
+                held = self._read_pages(index, [column], {column: pages}, ()).column(0)
+                hits = pc.is_in(held, value_set=keys.cast(held.type))
+                local = np.flatnonzero(hits.to_numpy(zero_copy_only=False))
+                found.append(first + _positions(self._pages_of(index, column), pages)[local])
+            first += group.num_rows
+        return np.concatenate(found)
+
+    def _possible(self, keys: pa.Array) -> pa.Array:
+        """Keys inside the range that the footer states."""
+        limits = [self._layout.entries.get(name) for name in (MIN_RECORD_KEY, MAX_RECORD_KEY)]
+        try:
+            least, greatest = (None if limit is None else limit.decode("utf-8") for limit in limits)
+        except UnicodeDecodeError as error:
+            raise self._corrupt("the key range in its footer is no text") from error
+        if least is None or greatest is None or not (same_order(least) and same_order(greatest)):
+            return keys
+        return keys.filter(pc.and_(pc.greater_equal(keys, least), pc.less_equal(keys, greatest)))
+
+    def _by_bloom_filter(self, keys: pa.Array) -> pa.Array:
+        try:
+            bloom = BloomFilter.from_footer(self._layout.entries, path=self._path)
+        except FormatError as error:
+            raise CorruptFileError(error.message) from error
+        return keys if bloom is None else keys.filter(pa.array(bloom.might_contain(keys)))
+
+    def _candidates(self, column: str, keys: pa.Array) -> list[Numbers]:
+        """Which pages of each row group may hold one of some keys."""
+        texts = sorted(key.encode() for key in keys.to_pylist())
+        found = []
+        for index, group in enumerate(self._layout.row_groups):
+            pages, chunk = self._pages_of(index, column), self._chunk(group, column)
+            picked = np.arange(len(pages.starts) if texts else 0)
+            if texts and chunk.column_index is not None and chunk.offset_index is not None:
+                self._fetch([chunk.column_index])
+                with self._parsing():
+                    picked = pages_with(self._bytes(*chunk.column_index), len(pages.starts), texts)
+            found.append(picked)
+        return found
+
+    def read(self, rows: Numbers, names: Sequence[str], *, dictionary_columns: Sequence[str] = ()) -> pa.Table:
+        """Return some rows, in the file's own types.
+
+        Args:
+            rows: their positions in the file, ascending.
+            names: columns at the top level, in the order that is wanted; those that the file lacks are left out.
+            dictionary_columns: text columns that are to be read as dictionary arrays.
+
+        """
+        names = [name for name in names if name in self._layout.columns]
+        parts: list[pa.Table] = []
+        first = 0
+        for index, group in enumerate(self._layout.row_groups):
+            low, high = np.searchsorted(rows, (first, first + group.num_rows))
+            if low < high or (index == 0 and not len(rows)):
+                parts.append(self._read_rows(index, rows[low:high] - first, names, dictionary_columns))
+            first += group.num_rows
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    def _read_rows(self, index: int, rows: Numbers, names: Sequence[str], dictionary: Sequence[str]) -> pa.Table:
+        """Rows of one row group: columns whose pages begin at the same rows are read together."""
+        if not names:
+            return pa.table({})
+        self._fetch_indexes(index, names)
+        together: dict[bytes, list[str]] = {}
+        wanted: dict[str, Numbers] = {}
+        for name in names:
+            pages = self._pages_of(index, name)
+            wanted[name] = pages.of_rows(rows)
+            signature = np.stack([pages.first_rows[wanted[name]], pages.row_counts()[wanted[name]]])
+            together.setdefault(signature.tobytes(), []).append(name)
+        self._fetch([place for name in names for place in self._places(index, name, wanted[name])])
+        columns: dict[str, pa.ChunkedArray] = {}
+        for group in together.values():
+            table = self._read_pages(index, group, wanted, dictionary)
+            held = _positions(self._pages_of(index, group[0]), wanted[group[0]])
+            table = table.take(pa.array(np.searchsorted(held, rows)))
+            columns.update(zip(table.column_names, table.columns, strict=True))
+        return pa.table({name: columns[name] for name in names})
+
+    def _read_pages(
+        self, index: int, names: Sequence[str], wanted: dict[str, Numbers], dictionary: Sequence[str]
+    ) -> pa.Table:
+        """All rows of some pages, which begin at the same rows in all columns."""
+        group = self._layout.row_groups[index]
+        chosen = set(names)
+        ordered = [name for name in self._layout.columns if name in chosen]
+        self._fetch([place for name in ordered for place in self._places(index, name, wanted[name])])
+        pieces = [
+            self._piece(chunk, self._pages_of(index, chunk.column), wanted[chunk.column])
+            for chunk in group.chunks
+            if chunk.column in chosen
+        ]
+        num_rows = int(self._pages_of(index, ordered[0]).row_counts()[wanted[ordered[0]]].sum())
+        with self._parsing():
+            content = small_file(self._layout, ordered, pieces, num_rows)
+            file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=[n for n in dictionary if n in chosen])
+            table = file.read(use_threads=False).replace_schema_metadata(None)
+        if table.num_rows != num_rows:
+            raise self._corrupt(f"{num_rows} rows by its page index are {table.num_rows}")
+        return table
+
+    def _piece(self, chunk: Chunk, pages: Pages, wanted: Numbers) -> Piece:
+        if chunk.column not in self._layout.flat:
+            dictionary, data = self._bytes(chunk.start, chunk.data_start), self._bytes(chunk.data_start, chunk.end)
+            return Piece(chunk, dictionary, data, chunk.num_values)
+        data = b"".join(self._bytes(int(pages.starts[i]), int(pages.ends[i])) for i in wanted)
+        is_whole = len(wanted) == len(pages.starts)
+        num_values = chunk.num_values if is_whole else int(pages.row_counts()[wanted].sum())
+        return Piece(chunk, self._bytes(chunk.start, int(pages.starts[0])), data, num_values)
+
+    def _pages_of(self, index: int, column: str) -> Pages:
+        """Pages of a column in a row group; one for all of it where it is nested, or has no index."""
+        group = self._layout.row_groups[index]
+        chunk = self._chunk(group, column)
+        if chunk.offset_index is None or column not in self._layout.flat:
+            return one_page(chunk, group.num_rows)
+        key = (index, column)
+        if key not in self._pages:
+            self._fetch([chunk.offset_index])
+            with self._parsing():
+                self._pages[key] = parse_offset_index(self._bytes(*chunk.offset_index), chunk, group.num_rows)
+        return self._pages[key]
+
+    def _places(self, index: int, column: str, wanted: Numbers) -> _Ranges:
+        """Bytes that some pages of a column take, with the dictionary before them."""
+        group = self._layout.row_groups[index]
+        if column not in self._layout.flat:
+            return [(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column]
+        pages = self._pages_of(index, column)
+        first = self._chunk(group, column).start
+        return [(first, int(pages.starts[0])), *((int(pages.starts[i]), int(pages.ends[i])) for i in wanted)]
+
+    def _chunk(self, group: RowGroup, column: str) -> Chunk:
+        """The chunk of a column; the first one, where it is nested."""
+        for chunk in group.chunks:
+            if chunk.column == column:
+                return chunk
+        raise self._corrupt(f"a row group lacks its column {column!r}")
+
+    def _fetch_indexes(self, index: int, names: Sequence[str]) -> None:
+        """The offset indexes of several columns stand side by side: they are fetched at once."""
+        chosen = set(names)
+        chunks = [chunk for chunk in self._layout.row_groups[index].chunks if chunk.column in chosen]
+        self._fetch([chunk.offset_index for chunk in chunks if chunk.offset_index is not None])
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        return self._content[start:end].tobytes()
+
+    def _fetch(self, places: _Ranges) -> None:
+        """Fill in some ranges of the file, those that lie close together by one request."""
+        missing = [
+            p for p in sorted(places) if p[0] < p[1] and not any(a <= p[0] and p[1] <= b for a, b in self._fetched)
+        ]
+        merged: _Ranges = []
+        for start, end in missing:
+            if merged and start - merged[-1][1] <= _MAX_GAP_BYTES:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        for start, end in merged:
+            content = self._storage.read(self._path, start, end - start)
+            if len(content) != end - start:
+                raise self._corrupt(f"it ends before byte {end}")
+            self._content[start:end] = np.frombuffer(content, np.uint8)
+        self._fetched += merged
+
+    @contextmanager
+    def _parsing(self) -> Iterator[None]:
+        """Turn what Arrow or Thrift raise about damaged bytes into a `CorruptFileError`. No storage call inside."""
+        try:
+            yield
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            KeyError,
+            IndexError,
+            OverflowError,
+            MemoryError,
+        ) as error:
+            raise self._corrupt(str(error)) from error
+
+    def _corrupt(self, why: str) -> CorruptFileError:
+        return CorruptFileError(
+            f"The base file {self._path} cannot be read as Parquet: {why}.",
+            way_out="Restore the file from a copy, or roll the table back to an instant before it; nothing was "
+            "changed.",
+        )
+
+
+def _positions(pages: Pages, wanted: Numbers) -> Numbers:
+    """Positions, in the row group, of the rows of some pages."""
+    counts = pages.row_counts()[wanted]
+    behind: npt.NDArray[np.int64] = np.cumsum(counts)
+    return np.repeat(pages.first_rows[wanted] - behind + counts, counts) + np.arange(
+        int(behind[-1]) if len(counts) else 0
+    )

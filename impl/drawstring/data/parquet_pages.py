@@ -1,0 +1,349 @@
+"""Where the pages of a Parquet file stand: row groups, column chunks, and the page index.
+
+Source: the Parquet format, ``parquet.thrift``: ``FileMetaData``, ``OffsetIndex``, ``ColumnIndex``. Whose duty: Arrow
+reads whole column chunks; a look-up needs to know pages. What the index claims is untrusted: pages lie one behind the
+other inside of their chunk, and rows count up, or the file is refused. What cannot be read is a `ValueError` or an
+`IndexError`: `drawstring.data.paged_file` names the file.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from drawstring.codec.thrift import (
+    BINARY,
+    I32,
+    I64,
+    LIST,
+    STRUCT,
+    TRUE,
+    Span,
+    binary,
+    elements,
+    fields,
+    number,
+    varint,
+    write_list,
+    write_number,
+    write_struct,
+)
+
+Numbers = npt.NDArray[np.int64]
+
+_TOKENS: Final = 7
+"""Of a page's location in an offset index: three fields, a type before each, and the end of the structure."""
+_TYPES: Final = ((0, 0x16), (2, 0x15), (4, 0x16), (6, 0x00))
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The data pages of a column chunk, one behind the other.
+
+    Attributes:
+        starts: position of each in the file, in bytes.
+        ends: behind each.
+        first_rows: of each, within the row group.
+        num_rows: of the row group.
+
+    """
+
+    starts: Numbers
+    ends: Numbers
+    first_rows: Numbers
+    num_rows: int
+
+    def of_rows(self, rows: Numbers) -> Numbers:
+        """Which pages hold some rows, ascending."""
+        return np.unique(np.searchsorted(self.first_rows, rows, side="right") - 1)
+
+    def row_counts(self) -> Numbers:
+        """Rows of each page."""
+        return np.diff(np.append(self.first_rows, self.num_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A column chunk.
+
+    Attributes:
+        column: its column at the top level.
+        head: the fields of its metadata that hold wherever its pages stand: type, encodings, path, codec.
+        num_values: in all its pages, nulls included.
+        uncompressed_size: of all its pages.
+        start: of its first page, which may be that of its dictionary.
+        data_start: of its first data page.
+        end: behind its last page.
+        offset_index: where its pages' locations stand, start and end; None where it has none.
+        column_index: where its pages' bounds stand, likewise.
+
+    """
+
+    column: str
+    head: tuple[tuple[int, int, bytes], ...]
+    num_values: int
+    uncompressed_size: int
+    start: int
+    data_start: int
+    end: int
+    offset_index: tuple[int, int] | None
+    column_index: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group: how many rows, and a chunk for each leaf column."""
+
+    num_rows: int
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a file's footer says of where things are.
+
+    Attributes:
+        version: of the format, as the footer has it.
+        created_by: likewise, raw.
+        root: name of the schema, raw.
+        columns: raw elements of the schema by top-level column, in their order.
+        flat: columns that have one leaf and no nesting.
+        row_groups: in their order.
+        entries: key/value entries.
+
+    """
+
+    version: bytes
+    created_by: bytes | None
+    root: bytes
+    columns: dict[str, list[bytes]]
+    flat: frozenset[str]
+    row_groups: tuple[RowGroup, ...]
+    entries: dict[str, bytes]
+
+
+def parse_layout(footer: bytes, file_size: int) -> Layout:
+    """Return what a footer says.
+
+    Args:
+        footer: of the file, without its length.
+        file_size: in bytes; nothing may stand beyond it.
+
+    """
+    parts, _ = fields(footer)
+    root, columns, flat = _schema(footer, elements(footer, parts[2]))
+    created_by = parts.get(6)
+    return Layout(
+        version=_raw(footer, parts[1]),
+        created_by=None if created_by is None else _raw(footer, created_by),
+        root=root,
+        columns=columns,
+        flat=flat,
+        row_groups=tuple(_row_group(footer, span, file_size) for span in elements(footer, parts[4])),
+        entries=_entries(footer, parts.get(5)),
+    )
+
+
+def _raw(footer: bytes, span: Span) -> bytes:
+    return footer[span.start : span.end]
+
+
+def _schema(footer: bytes, spans: Sequence[Span]) -> tuple[bytes, dict[str, list[bytes]], frozenset[str]]:
+    parsed = [fields(footer, span.start)[0] for span in spans]
+    columns: dict[str, list[bytes]] = {}
+    flat = set()
+    at = 1
+    while at < len(spans):
+        name = binary(footer, parsed[at][4]).decode("utf-8")
+        first, left = at, 1
+        while left:
+            left += (number(footer, parsed[at].get(5)) or 0) - 1
+            at += 1
+        repetition = number(footer, parsed[first].get(3))
+        if at == first + 1 and repetition in (0, 1):
+            flat.add(name)
+        columns[name] = [_raw(footer, span) for span in spans[first:at]]
+    return _raw(footer, parsed[0][4]), columns, frozenset(flat)
+
+
+def _entries(footer: bytes, span: Span | None) -> dict[str, bytes]:
+    entries = {}
+    for item in elements(footer, span) if span is not None else ():
+        pair, _ = fields(footer, item.start)
+        if 2 in pair:
+            entries[binary(footer, pair[1]).decode("utf-8", "replace")] = binary(footer, pair[2])
+    return entries
+
+
+def _row_group(footer: bytes, span: Span, file_size: int) -> RowGroup:
+    parts, _ = fields(footer, span.start)
+    chunks = tuple(_chunk(footer, item, file_size) for item in elements(footer, parts[1]))
+    num_rows = number(footer, parts[3])
+    if num_rows is None or num_rows < 0:
+        raise ValueError(f"a row group has {num_rows} rows")
+    return RowGroup(num_rows, chunks)
+
+
+def _chunk(footer: bytes, span: Span, file_size: int) -> Chunk:
+    parts, _ = fields(footer, span.start)
+    meta, _ = fields(footer, parts[3].start)
+    size, data_start = number(footer, meta[7]), number(footer, meta[9])
+    dictionary = number(footer, meta.get(11))
+    if size is None or data_start is None:
+        raise ValueError("a column chunk does not say where it stands")
+    start = dictionary if dictionary is not None and 0 < dictionary < data_start else data_start
+    if not 0 <= start <= data_start <= start + size <= file_size:
+        raise ValueError(f"a column chunk claims the bytes {start} to {start + size} of {file_size}")
+    return Chunk(
+        column=binary(footer, elements(footer, meta[3])[0]).decode("utf-8"),
+        head=tuple((i, meta[i].kind, _raw(footer, meta[i])) for i in (1, 2, 3, 4)),
+        num_values=number(footer, meta[5]) or 0,
+        uncompressed_size=number(footer, meta[6]) or 0,
+        start=start,
+        data_start=data_start,
+        end=start + size,
+        offset_index=_place(footer, parts.get(4), parts.get(5), file_size),
+        column_index=_place(footer, parts.get(6), parts.get(7), file_size),
+    )
+
+
+def _place(footer: bytes, offset: Span | None, length: Span | None, file_size: int) -> tuple[int, int] | None:
+    start, size = number(footer, offset), number(footer, length)
+    if start is None or size is None:
+        return None
+    if not (start > 0 and 0 < size <= file_size - start):
+        raise ValueError(f"a page index claims {size} bytes at {start} of {file_size}")
+    return start, start + size
+
+
+def one_page(chunk: Chunk, num_rows: int) -> Pages:
+    """A chunk as one page: as it is taken where it has no index, or is nested."""
+    start, end, first = (np.array([place], np.int64) for place in (chunk.data_start, chunk.end, 0))
+    return Pages(start, end, first, num_rows)
+
+
+def parse_offset_index(raw: bytes, chunk: Chunk, num_rows: int) -> Pages:
+    """Return where the pages of a chunk stand.
+
+    All locations are the same seven numbers of variable length, so they are taken apart all at once.
+    """
+    if raw[0] != 0x19:
+        raise ValueError("an offset index does not begin with a list")
+    count, at = (raw[1] >> 4, 2) if raw[1] >> 4 < 15 else varint(raw, 2)
+    content = np.frombuffer(raw, np.uint8)[at:]
+    ends = np.flatnonzero(content < 0x80)[: _TOKENS * count]
+    if raw[1] & 0x0F != STRUCT or count == 0 or len(ends) != _TOKENS * count:
+        raise ValueError("an offset index is cut off")
+    starts = np.append(0, ends[:-1] + 1)
+    for token, expected in _TYPES:
+        if (content[starts[token::_TOKENS]] != expected).any():
+            raise ValueError("an offset index has other fields than a page's location")
+    places, sizes, first_rows = (_longs(content, starts[i::_TOKENS], ends[i::_TOKENS]) for i in (1, 3, 5))
+    behind = places + sizes
+    ordered = (sizes > 0).all() and (places[1:] >= behind[:-1]).all() and (np.diff(first_rows) > 0).all()
+    inside = places[0] >= chunk.start and behind[-1] <= chunk.end and first_rows[0] == 0 and first_rows[-1] < num_rows
+    if not (ordered and inside):
+        raise ValueError("an offset index has pages where none can be")
+    return Pages(places, behind, first_rows, num_rows)
+
+
+def _longs(content: npt.NDArray[np.uint8], starts: Numbers, ends: Numbers) -> Numbers:
+    """Numbers of variable length; where one has more than nine bytes it is no place in a file."""
+    widths = ends - starts + 1
+    if int(widths.max()) > 9:
+        raise ValueError("an offset index has a number of too many bytes")
+    values = np.zeros(len(starts), np.int64)
+    for position in range(int(widths.max())):
+        longer = np.flatnonzero(widths > position)
+        values[longer] |= (content[starts[longer] + position].astype(np.int64) & 0x7F) << (7 * position)
+    return values >> 1 ^ -(values & 1)
+
+
+def pages_with(raw: bytes, num_pages: int, keys: Sequence[bytes]) -> Numbers:
+    """Which pages of a text column may hold one of some keys, as its column index says.
+
+    Args:
+        raw: the column index.
+        num_pages: of the chunk.
+        keys: sorted.
+
+    """
+    parts, _ = fields(raw)
+    empty, least, greatest = (elements(raw, parts[i]) for i in (1, 2, 3))
+    if not len(empty) == len(least) == len(greatest) == num_pages:
+        raise ValueError("a column index has other pages than the offset index")
+    found = []
+    for page in range(num_pages):
+        if raw[empty[page].start] == TRUE:
+            continue  # nulls only
+        first = bisect.bisect_left(keys, binary(raw, least[page]))
+        if first < len(keys) and keys[first] <= binary(raw, greatest[page]):
+            found.append(page)
+    return np.array(found, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Pages of one chunk that are wanted.
+
+    Attributes:
+        chunk: theirs.
+        dictionary: bytes of the dictionary's page; empty without one.
+        data: bytes of the data pages, one behind the other.
+        num_values: in them.
+
+    """
+
+    chunk: Chunk
+    dictionary: bytes
+    data: bytes
+    num_values: int
+
+
+def small_file(layout: Layout, columns: Sequence[str], pieces: Sequence[Piece], num_rows: int) -> bytes:
+    """Return a Parquet file of one row group with some pages of some columns.
+
+    Args:
+        layout: of the file that they are of.
+        columns: at the top level, in the file's order.
+        pieces: of all their leaves, in the file's order.
+        num_rows: in the pieces.
+
+    """
+    body = [b"PAR1"]
+    at = 4
+    chunks: list[bytes] = []
+    total = 0
+    for piece in pieces:
+        size = len(piece.dictionary) + len(piece.data)
+        meta = [
+            *piece.chunk.head,
+            (5, I64, write_number(piece.num_values)),
+            (6, I64, write_number(piece.chunk.uncompressed_size)),
+            (7, I64, write_number(size)),
+            (9, I64, write_number(at + len(piece.dictionary))),
+        ]
+        if piece.dictionary:
+            meta.append((11, I64, write_number(at)))
+        chunks.append(write_struct([(2, I64, write_number(at)), (3, STRUCT, write_struct(meta))]))
+        body += [piece.dictionary, piece.data]
+        at += size
+        total += size
+    group = [(1, LIST, write_list(STRUCT, chunks)), (2, I64, write_number(total)), (3, I64, write_number(num_rows))]
+    root = write_struct([(4, BINARY, layout.root), (5, I32, write_number(len(columns)))])
+    schema = [root, *(element for name in columns for element in layout.columns[name])]
+    footer = [
+        (1, I32, layout.version),
+        (2, LIST, write_list(STRUCT, schema)),
+        (3, I64, write_number(num_rows)),
+        (4, LIST, write_list(STRUCT, [write_struct(group)])),
+    ]
+    if layout.created_by is not None:
+        footer.append((6, BINARY, layout.created_by))
+    raw = write_struct(footer)
+    return b"".join([*body, raw, len(raw).to_bytes(4, "little"), b"PAR1"])

@@ -41,6 +41,14 @@ def _readers(table: Examination) -> Iterator[tuple[DataFile, BaseFileReader]]:
             yield file, reader
 
 
+def _columns(reader: BaseFileReader, *names: str) -> pa.Table:
+    """Return some columns of a file; none of its rows where they cannot be read, which `rows_readable` tells."""
+    try:
+        return reader.read(names)
+    except CorruptFileError:
+        return pa.table({name: pa.array([], pa.string()) for name in names})
+
+
 @check("rows-readable", "DF-011", says="the rows of every base file can be read", deep=True)
 def rows_readable(table: Examination) -> Iterator[Problem]:
     """All columns can be decoded, and are as long as the footer says."""
@@ -64,7 +72,7 @@ def meta_columns(table: Examination) -> Iterator[Problem]:
     start = table.timeline.start or ""
     for file, reader in _readers(table):
         path = file.status.path
-        rows = reader.read([COMMIT_TIME, PARTITION_PATH, FILE_NAME])
+        rows = _columns(reader, COMMIT_TIME, PARTITION_PATH, FILE_NAME)
         wanted = {FILE_NAME: (file.name.format(), "DF-006"), PARTITION_PATH: (file.group.partition_path, "DF-005")}
         for name, (value, rule) in wanted.items():
             for other in pc.unique(rows.column(name)).to_pylist():
@@ -96,7 +104,7 @@ def key_ranges(table: Examination) -> Iterator[Problem]:
     """Writers look for a key only in files whose range it is in."""
     for file, reader in _readers(table):
         promised = reader.key_range()
-        keys = reader.read([RECORD_KEY]).column(0)
+        keys = _columns(reader, RECORD_KEY).column(0)
         if promised is None or len(keys) == keys.null_count:
             continue
         if pc.any(pc.match_substring_regex(keys, _LATE_CHARACTERS)).as_py():
@@ -118,7 +126,7 @@ def bloom_filters(table: Examination) -> Iterator[Problem]:
             continue
         if bloom is None:
             continue
-        keys = reader.read([RECORD_KEY]).column(0).combine_chunks()
+        keys = _columns(reader, RECORD_KEY).column(0).combine_chunks()
         denied = keys.filter(pa.array(~bloom.might_contain(keys)))
         if len(denied):
             shown = denied.slice(0, _SHOWN).to_pylist()

@@ -1,0 +1,55 @@
+"""In the golden tables, which Java wrote and can go on with, nothing is found but what is so."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import drawstring as ds
+from drawstring.doctor import Severity, examine
+from drawstring.options import Options
+from drawstring.runtime import production_ports
+from drawstring_conformance.vectors import load_cases
+
+PENDING_WRITE = "pending-writes"
+TRUE_FINDINGS = {
+    # The scheduled indexing of an index that was then built by another action; Java left it on the timeline.
+    "index_async": {"pending-services"},
+    # A write that was stopped before it completed, on purpose; its writer is dead and kept no heartbeat.
+    "inflight_only_cow": {PENDING_WRITE},
+    "inflight_only_mor": {PENDING_WRITE},
+    "marker_timeline_server": {PENDING_WRITE},
+    "occ_out_of_order_cow": {PENDING_WRITE},
+    "occ_out_of_order_mor": {PENDING_WRITE},
+    "rollback_restore_cow": {PENDING_WRITE},
+    "rollback_restore_mor": {PENDING_WRITE},
+}
+
+
+@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.name)
+def test_golden_tables_have_no_findings_but_true_ones(case, tmp_path):
+    report = examine(production_ports(str(case.extract(tmp_path / "t")), Options.parse({})), deep=True)
+
+    assert {finding.check for finding in report.findings} == TRUE_FINDINGS.get(case.name, set()), report.findings
+    assert {finding.severity for finding in report.findings} <= {Severity.WARNING}
+    assert not report.not_run
+    pending = {i["begin"] for i in case.details["timeline"] if i["completion"] is None}
+    assert all(any(time in finding.path for time in pending) for finding in report.findings)
+
+
+def test_a_table_of_ours_has_no_finding(table_uri):
+    schema = pa.schema([("id", pa.string()), ("part", pa.string()), ("ts", pa.int64())])
+    table = ds.Table.create(table_uri, schema, record_key="id", partition_by="part", ordering="ts")
+    rows = [{"id": f"k{n}", "part": "ab"[n % 2], "ts": n} for n in range(20)]
+    table.bulk_insert(pa.Table.from_pylist(rows, schema=schema))
+    table.upsert(pa.Table.from_pylist([{**row, "ts": 99} for row in rows[:7]], schema=schema))
+    table.delete(pa.Table.from_pylist(rows[3:5], schema=schema))
+
+    report = examine(production_ports(table_uri, Options.parse({})), deep=True)
+
+    assert report.is_healthy, report
+
+
+def test_an_empty_table_of_ours_has_no_finding(table_uri):
+    ds.Table.create(table_uri, pa.schema([("id", pa.string())]), record_key="id")
+    assert examine(production_ports(table_uri, Options.parse({})), deep=True).is_healthy

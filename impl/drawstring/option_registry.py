@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from drawstring.format_options import FORMAT_SPECS
 from drawstring.option_spec import OptionSpec
 
 IN_PROCESS_LOCK: Final = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
@@ -338,72 +339,6 @@ _SPARK = (
         "Rows that a task of a Spark bulk insert keeps in memory until they make whole files, in bytes.",
         minimum=1,
     ),
-    OptionSpec(
-        "drawstring.spark.staged.max.bytes",
-        int,
-        512 * _MIB,
-        'A write through `format("drawstring")` is finished by one process; more than this, as Parquet, is refused, '
-        "in bytes.",
-        used_by="format",
-        minimum=1,
-    ),
-    OptionSpec(
-        "as.of.instant",
-        str,
-        None,
-        "The snapshot time of a read, as `as_of` of `table.read`.",
-        used_by="format",
-    ),
-    OptionSpec(
-        "hoodie.datasource.query.type",
-        str,
-        "snapshot",
-        "What a read sees: all rows, or those of the base files only.",
-        used_by="format",
-        allowed=("snapshot", "read_optimized"),
-    ),
-)
-
-_FORMAT = (
-    OptionSpec(
-        "hoodie.datasource.write.recordkey.field",
-        str,
-        None,
-        "Record key fields, separated by commas. For an existing table it must be what the table has.",
-        used_by="format",
-    ),
-    OptionSpec(
-        "hoodie.datasource.write.partitionpath.field",
-        str,
-        None,
-        "Partition fields, separated by commas. For an existing table it must be what the table has.",
-        used_by="format",
-    ),
-    OptionSpec(
-        "hoodie.datasource.write.precombine.field",
-        str,
-        None,
-        "Ordering field. For an existing table it must be what the table has.",
-        used_by="format",
-        aliases=("hoodie.table.ordering.fields",),
-    ),
-    OptionSpec(
-        "hoodie.datasource.write.table.type",
-        str,
-        "COPY_ON_WRITE",
-        "Type of a table that is created.",
-        used_by="format",
-        allowed=("COPY_ON_WRITE",),
-        aliases=("hoodie.table.type",),
-    ),
-    OptionSpec(
-        "hoodie.datasource.write.operation",
-        str,
-        "upsert",
-        "What a write does.",
-        used_by="format",
-        allowed=("upsert", "insert", "bulk_insert", "delete"),
-    ),
 )
 
 _READ = (
@@ -424,6 +359,6 @@ OPTION_SPECS: Final[tuple[OptionSpec, ...]] = (
     *_FILES,
     *_RECORDS,
     *_SPARK,
-    *_FORMAT,
+    *FORMAT_SPECS,
     *_READ,
 )

@@ -1,15 +1,15 @@
 """``format("drawstring")``: what Spark's Python data sources allow of a Hudi table, with Hudi's own option keys.
 
-Whose duty: options and errors. Spark runs each method in a Python process of its own, without a session: a reader
-plans in one and reads slices in others, a writer's tasks stage their rows as files, and `commit` writes them with the
-embedded engine. Columns are not pruned and conditions are not pushed down (Spark has no such thing for the one, and
-has the other switched off by default): ``table.to_spark`` and ``table.upsert(df)`` are the fast ways.
+Whose duty: the source that Spark finds, and writes. Spark runs each method in a Python process of its own, without a
+session: a reader plans in one and reads splits in others (`drawstring.spark.source_reader`, `drawstring.spark.stream`),
+a writer's tasks stage their rows as files, and `commit` writes them with the embedded engine. Columns are not pruned,
+since Spark has no such thing here: ``table.to_spark`` and ``table.upsert(df)`` are the fast ways.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID, uuid4
@@ -20,36 +20,27 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    InputPartition,
+    DataSourceStreamReader,
     WriterCommitMessage,
 )
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from drawstring.context import TableContext
-from drawstring.errors import EngineError, InputError, OptionError, SchemaError, TableExistsError, TableNotFoundError
-from drawstring.files import Snapshot
+from drawstring.errors import EngineError, InputError, OptionError, TableExistsError, TableNotFoundError
 from drawstring.options import Options
-from drawstring.ports import Storage, TaskContext
 from drawstring.protocol.write import WriteResult
-from drawstring.read.arrow_reader import query_schema, slice_query
-from drawstring.read.merge_reader import SliceQuery, read_slice
-from drawstring.read.schema import resolve_schema
-from drawstring.read.view import load_snapshot
-from drawstring.runtime import open_storage, production_ports
-from drawstring.spark.reader import as_spark_takes_it
+from drawstring.runtime import open_storage
+from drawstring.spark.source_options import ReadRequest, table_location
+from drawstring.spark.source_reader import TableReader, request_columns
+from drawstring.spark.stream import ChangesStream
 from drawstring.spark.tasks import spark_attempt
 from drawstring.spark.types import spark_schema
 from drawstring.table import Table
-from drawstring.table_config import load_table_config
 from drawstring_spec.layout import TEMP_FOLDER
 from drawstring_spec.meta_fields import META_FIELDS
 
 logger = logging.getLogger("drawstring")
 
-PATH_OPTION: Final = "path"
-AS_OF: Final = "as.of.instant"
-QUERY_TYPE: Final = "hoodie.datasource.query.type"
 OPERATION: Final = "hoodie.datasource.write.operation"
 MAX_STAGED_BYTES: Final = "drawstring.spark.staged.max.bytes"
 
@@ -70,18 +61,17 @@ class DrawstringSource(DataSource):
         return "drawstring"
 
     def schema(self) -> StructType:
-        """Return the columns of the snapshot that is asked for, meta columns first."""
-        return spark_schema(_Query.of(self.options).columns)
+        """Return the columns of what is asked for, meta columns first."""
+        request = ReadRequest.parse(self.options)
+        return spark_schema(request_columns(request, request.open()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of the snapshot. Raises `SchemaError` where a schema was given that is not the table's."""
-        query = _Query.of(self.options)
-        if [(f.name, f.dataType) for f in schema] != [(f.name, f.dataType) for f in spark_schema(query.columns)]:
-            raise SchemaError(
-                f"The schema that was given is not the one of {query.context.ports.storage.uri}.",
-                way_out="Leave the schema out, and select and cast columns afterwards.",
-            )
-        return SnapshotReader(query.context.ports.storage, query.slices())
+        """Return a reader of a snapshot, or of the changes of a range; raises as `TableReader`."""
+        return TableReader(ReadRequest.parse(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's own
+        """Return a reader of a stream of changes; raises as `ChangesStream`."""
+        return ChangesStream(ReadRequest.parse(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: FBT001 -- Spark's own
         """Return a writer; the table is made if there is none.
@@ -90,7 +80,7 @@ class DrawstringSource(DataSource):
             OptionError: an option is unknown or not honoured, or the mode is ``overwrite``.
 
         """
-        location, raw = _location(self.options)
+        location, raw = table_location(self.options)
         options = Options.parse(raw)
         if overwrite:
             raise OptionError(
@@ -101,71 +91,6 @@ class DrawstringSource(DataSource):
         own = pa.schema([field for field in columns if field.name not in META_FIELDS])
         _ensure_table(location, own, options, raw)
         return StagingWriter(location, dict(raw), str(options[OPERATION]), uuid4())
-
-
-def _location(options: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the table's location, and the options that are ours."""
-    raw = dict(options.items())
-    location = raw.pop(PATH_OPTION, None)
-    if not location:
-        raise OptionError("No path is given.", way_out="Say load(path), save(path) or option('path', ...).")
-    return location, raw
-
-
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """A snapshot that was asked for by options."""
-
-    context: TableContext
-    snapshot: Snapshot
-    columns: pa.Schema
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> _Query:
-        location, raw = _location(given)
-        options = Options.parse(raw)
-        ports = production_ports(location, options)
-        context = TableContext(ports, load_table_config(ports.storage), options)
-        read_optimized = options[QUERY_TYPE] == "read_optimized"
-        snapshot = load_snapshot(context, as_of=options[AS_OF], read_optimized=read_optimized)
-        schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
-        return cls(context, snapshot, query_schema(context, schema))
-
-    def slices(self) -> list[SliceQuery]:
-        schema = resolve_schema(self.context, self.snapshot.timeline, self.snapshot.as_of)
-        return [slice_query(self.context, schema, self.snapshot, self.columns, s) for s in self.snapshot.slices]
-
-
-@dataclass
-class SlicePartition(InputPartition):
-    """One file slice, by its number."""
-
-    number: int
-
-
-class SnapshotReader(DataSourceReader):
-    """Reads the file slices of a snapshot, one per task.
-
-    Args:
-        storage: of the table.
-        slices: to read.
-
-    """
-
-    def __init__(self, storage: Storage, slices: Sequence[SliceQuery]) -> None:
-        self._storage = storage
-        self._slices = list(slices)
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """See `DataSourceReader.partitions`."""
-        return [SlicePartition(number) for number in range(len(self._slices))]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """See `DataSourceReader.read`."""
-        if not isinstance(partition, SlicePartition):
-            return  # Spark asks for one empty partition where there are no slices.
-        query = self._slices[partition.number]
-        yield from as_spark_takes_it(read_slice(TaskContext(self._storage, partition.number, 0), query)).to_batches()
 
 
 def _ensure_table(location: str, columns: pa.Schema, options: Options, raw: Mapping[str, str]) -> None:

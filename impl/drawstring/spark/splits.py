@@ -107,7 +107,9 @@ def arrow_columns(structure: StructType) -> pa.Schema:
     return to_arrow_schema(structure, timezone="UTC")
 
 
-def snapshot_splits(context: TableContext, snapshot: Snapshot, condition: Sequence[Any] | None = None) -> SplitPlan:
+def snapshot_splits(
+    context: TableContext, snapshot: Snapshot, condition: Sequence[Any] | None = None, *, statistics: bool = True
+) -> SplitPlan:
     """Plan a snapshot: all of its columns, and the slices that may hold rows which a condition keeps.
 
     Args:
@@ -115,12 +117,15 @@ def snapshot_splits(context: TableContext, snapshot: Snapshot, condition: Sequen
         snapshot: its slices.
         condition: a list of conditions as `drawstring.table.Table.read` takes it; None for all rows. Rows that it does
             not keep are left out.
+        statistics: whether those of the metadata table may leave slices out.
 
     """
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
     columns = query_schema(context, schema)
     expression = filter_expression(condition, columns)
-    slices = slices_with_rows(context, snapshot, schema, columns, expression, condition)
+    slices = snapshot.slices
+    if statistics:
+        slices = slices_with_rows(context, snapshot, schema, columns, expression, condition)
     queries = [slice_query(context, schema, snapshot, columns, one) for one in slices]
     return SplitPlan(columns, _pruned(context, queries, columns, condition, expression), expression)
 

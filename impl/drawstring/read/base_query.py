@@ -12,19 +12,20 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from drawstring.context import TableContext
-from drawstring.data.base_file_reader import BaseFileReader, open_base_file
 from drawstring.data.conform import widen
+from drawstring.data.paged_file import PagedFile
+from drawstring.data.row_files import open_row_file
 from drawstring.errors import NotFoundError
 from drawstring.files import BaseFile
-from drawstring.ports import TaskContext
+from drawstring.ports import Storage, TaskContext
 from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema
 from drawstring.read.schema_history import InternalField, by_current_names, file_names, file_version
 from drawstring_spec.meta_fields import RECORD_KEY
 
+_PARQUET: Final = ".parquet"
 _REPEATING: Final = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
 """Columns of few values: decoded as dictionaries, which is cheaper, and turned into text at the end."""
 
@@ -39,7 +40,7 @@ class FileQuery:
         constants: values of columns that are the same for all rows and not read from the file.
         current: the table's columns by id, where its schema evolves by ids.
         written: the same for the schema of the file; None if it is read by name.
-        record_keys: leave out rows that have none of these keys (``string``); None for all rows.
+        record_keys: rows that have none of these keys (``string``) may be left out; None for all rows.
 
     """
 
@@ -68,8 +69,7 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
 
     """
     with _still_there(query):
-        file = open_base_file(task.storage, query.file.path, query.file.size)
-        table, num_rows = _rows(file, _names(query), query.record_keys)
+        table, num_rows = _rows(task.storage, query)
     return _as_wanted(query, table, num_rows)
 
 
@@ -86,7 +86,7 @@ def base_file_parts(task: TaskContext, query: FileQuery, batch_rows: int) -> Ite
     """
     names = _names(query)
     with _still_there(query):
-        file = open_base_file(task.storage, query.file.path, query.file.size)
+        file = open_row_file(task.storage, query.file.path, query.file.size)
         batches = file.batches(names, batch_rows, dictionary_columns=_REPEATING)
     while True:
         with _still_there(query):
@@ -132,24 +132,16 @@ def _as_wanted(query: FileQuery, table: pa.Table, num_rows: int) -> pa.Table:
     return pa.table(arrays, schema=query.columns)
 
 
-def _rows(file: BaseFileReader, names: Sequence[str], record_keys: pa.Array | None) -> tuple[pa.Table, int]:
-    """Columns of a file, and how many rows they have. With keys, only row groups that hold one are read whole."""
-    if record_keys is None:
-        return file.read(names, dictionary_columns=_REPEATING), file.num_rows
-    keys = file.read([RECORD_KEY])
-    if keys.num_columns == 0:
-        return file.read(names, dictionary_columns=_REPEATING), file.num_rows
-    hits = pc.is_in(keys.column(0), value_set=record_keys.cast(keys.column(0).type))
-    groups, kept, start = [], [pa.array([], pa.bool_())], 0
-    for group in range(file.metadata.num_row_groups):
-        part = hits.slice(start, file.metadata.row_group(group).num_rows)
-        start += len(part)
-        if pc.any(part).as_py():
-            groups.append(group)
-            kept += part.chunks
-    table = file.read(names, row_groups=groups, dictionary_columns=_REPEATING)
-    mask = pa.concat_arrays(kept)
-    return (table.filter(mask) if table.num_columns else table), mask.true_count
+def _rows(storage: Storage, query: FileQuery) -> tuple[pa.Table, int]:
+    """Columns of a file, and how many rows they have. With keys, only pages are read that hold one."""
+    path, size, names, keys = query.file.path, query.file.size, _names(query), query.record_keys
+    if keys is not None and path.endswith(_PARQUET):
+        paged = PagedFile(storage, path, size)
+        if RECORD_KEY in paged.column_names:
+            rows = paged.rows_of_keys(RECORD_KEY, keys)
+            return paged.read(rows, names, dictionary_columns=_REPEATING), len(rows)
+    file = open_row_file(storage, path, size)
+    return file.read(names, dictionary_columns=_REPEATING), file.num_rows
 
 
 def _widen(table: pa.Table, fields: Sequence[pa.Field], num_rows: int, path: str) -> pa.Table:

@@ -14,6 +14,7 @@ from typing import Any
 
 import fastavro
 
+from drawstring.codec.avro_shape import check_avro
 from drawstring.errors import CorruptFileError
 from drawstring_spec.payloads import SCHEMAS
 
@@ -70,7 +71,7 @@ def decode(content: bytes | memoryview, *, path: str) -> dict[str, Any]:
                 f"{path} is compressed with {reader.codec!r}; timeline files are not compressed",
                 rule="TL-030",
             )
-        _refuse_unbounded_arrays(reader.writer_schema, path)
+        check_avro(reader.writer_schema)
         records = [record for _, record in zip(range(2), reader, strict=False)]
     except CorruptFileError:
         raise
@@ -83,29 +84,6 @@ def decode(content: bytes | memoryview, *, path: str) -> dict[str, Any]:
     if len(records) != 1 or not isinstance(records[0], dict):
         raise CorruptFileError(f"{path} holds {len(records)} records where one is expected", rule="TL-030")
     return records[0]
-
-
-def _refuse_unbounded_arrays(schema: Any, path: str) -> None:
-    """An array of items that take no bytes can claim any length, so it is refused before it is read."""
-    pending = [schema]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, dict):
-            items = node.get("items", node.get("values"))
-            if items is not None and _may_be_empty(items):
-                raise CorruptFileError(f"{path} has a schema with an array of empty items", rule="TL-030")
-            pending.extend(v for k, v in node.items() if k in ("items", "values", "fields", "type"))
-
-
-def _may_be_empty(schema: Any) -> bool:
-    if isinstance(schema, dict):
-        kind = schema.get("type")
-        if kind == "record":
-            return all(_may_be_empty(f.get("type")) for f in schema.get("fields", ()))
-        return kind == "null" or (kind == "fixed" and not schema.get("size"))
-    return bool(schema == "null")
 
 
 def _write_long(out: io.BytesIO, value: int) -> None:

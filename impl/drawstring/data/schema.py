@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import types as pat
 
-from drawstring.data.avro_shape import check_avro
+from drawstring.codec.avro_shape import check_avro
 from drawstring.data.types import LIST_ELEMENT, MAX_DEPTH, hudi_schema, unmapped_type
 from drawstring.errors import FormatError
 from drawstring_spec.meta_fields import META_FIELDS
@@ -212,7 +212,7 @@ class _Reader:
         if kind == "map":
             value, nullable = self.read(avro.get("values"), f"{path}.value", namespace, depth + 1)
             return pa.map_(pa.string(), pa.field("value", value, nullable))
-        if kind in {"record", "error", "fixed", "enum"}:
+        if isinstance(kind, str) and kind in {"record", "error", "fixed", "enum"}:
             return self._definition(avro, path, namespace, depth)
         if kind == "bytes" and logical == "decimal":
             return _decimal_type(avro, path)

@@ -118,12 +118,22 @@ def decode_files(schema: str, values: pa.ChunkedArray, *, path: str) -> pa.Table
         if name in records.column_names and records.column(name).null_count < len(flat):
             raise CorruptFileError(f"A record of the partition 'files' in {path} says something else.", rule="MT-001")
     maps = _one_chunk(records.column(Payload.FILES.value))
+    if not _tells_files(maps.type):
+        raise CorruptFileError(f"The partition 'files' in {path} has values of type {maps.type}.", rule="MT-001")
     lists = maps.cast(pa.list_(pa.struct([maps.type.key_field, maps.type.item_field])))
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     entries = lists.flatten()
     names, infos = entries.field(0), entries.field(1)
     rows = np.repeat(np.arange(len(flat)), lengths)
     return pa.table([names, infos.field("size"), infos.field("isDeleted"), pa.array(rows)], schema=_FILE_COLUMNS)
+
+
+def _tells_files(kind: pa.DataType) -> bool:
+    """Whether values are maps to sizes and deletions, whatever they have beside."""
+    if not pat.is_map(kind) or not pat.is_struct(kind.item_type):
+        return False
+    info = {field.name: field.type for field in kind.item_type}
+    return bool(info.get("size") == pa.int64() and info.get("isDeleted") == pa.bool_())
 
 
 def _files_schema(text: str) -> dict[str, Any]:

@@ -53,3 +53,14 @@ def test_a_schema_that_doubles_with_each_reference_is_refused():
 
 def test_a_table_without_columns_has_a_schema():
     assert len(avro_to_arrow(parse_avro(json.dumps(record())))) == 0
+
+
+@pytest.mark.parametrize("kind", ["null", {"type": "null"}, {"type": "array", "items": "null"}])
+def test_values_that_take_no_bytes_are_refused(kind):
+    with pytest.raises(FormatError, match="null"):
+        parse_avro(json.dumps(record(field(kind))))
+
+
+def test_a_schema_that_refers_to_itself_is_refused():
+    with pytest.raises(FormatError, match="not defined before"):
+        parse_avro(json.dumps(record(field(["null", "r"]))))

@@ -2,7 +2,8 @@
 
 Source: Apache Avro specification, "Schema Declaration". Whose duty: schemas come out of files, so each node is looked
 at once, here, and readers below may rely on it: types are where types belong, names are texts that every library can
-take, no value of an array takes no bytes, and a schema does not grow beyond `MAX_TYPES` when references are followed.
+take, each value takes at least a byte, and a schema does not grow beyond `MAX_TYPES` when references are followed.
+None refers to itself: decoders in native code go down one call for each level, until the stack ends the process.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from drawstring.data.types import MAX_DEPTH
 from drawstring.errors import FormatError
 
+MAX_DEPTH: Final = 64
 MAX_TYPES: Final = 100_000
 """Types in a schema with all references followed; tables have some thousand columns at most."""
 
+_PRIMITIVES: Final = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 _FIRST_PRINTABLE: Final = " "
 
@@ -36,9 +38,10 @@ class _Shape:
         if depth > MAX_DEPTH:
             raise FormatError(f"An Avro schema is nested more than {MAX_DEPTH} levels deep.")
         if isinstance(avro, str):
-            return self._sizes.get(_full(avro, namespace), self._sizes.get(avro, 1))
+            return self._name(avro, namespace)
         if isinstance(avro, list):
-            return self._sum([(branch, namespace) for branch in avro], depth) if avro else _refuse("an empty union")
+            branches = [(branch, namespace) for branch in avro if branch != "null"]
+            return self._sum(branches, depth) if branches else _refuse("a union of nothing")
         if not isinstance(avro, Mapping):
             _refuse(f"{avro!r:.40}, which is no type")
         if avro.get("logicalType") is not None and not isinstance(avro["logicalType"], str):
@@ -51,6 +54,12 @@ class _Shape:
         if kind == "map":
             return self._sum([(avro.get("values"), namespace)], depth)
         return self._sum([(kind, namespace)], depth)
+
+    def _name(self, name: str, namespace: str) -> int:
+        if name in _PRIMITIVES:
+            return 1
+        found = self._sizes.get(_full(name, namespace), self._sizes.get(name))
+        return _refuse(f"a type {name!r:.80}, which is not defined before it") if found is None else found
 
     def _named(self, kind: str, avro: Mapping[str, Any], namespace: str, depth: int) -> int:
         name = _text(avro.get("name"), "a name")

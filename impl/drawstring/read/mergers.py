@@ -32,6 +32,11 @@ def register_merger(strategy_id: str, merger: Merger) -> None:
     _mergers[strategy_id] = merger
 
 
+def lend_merger(strategy_id: str, merger: Merger) -> None:
+    """Register a merger in a process that runs tasks: it came with the task, and takes the place of an earlier one."""
+    _mergers[strategy_id] = merger
+
+
 def find_merger(strategy_id: str) -> Merger:
     """Return the merger of a strategy. Raises `UnsupportedTableError` where none is registered."""
     if strategy_id not in _mergers:

@@ -2,13 +2,15 @@
 
 Whose duty: the same columns, types and rows as `drawstring.read.arrow_reader` gives. Files that were written with
 the table's columns as they are now, or with fewer of them, are scanned natively, partition values taken from the
-path. Files of an older schema (other types, renamed columns), and tables on a storage that this Spark cannot open,
-are read by Arrow in tasks.
+path. Where log files lie beside one, its scan leaves out the rows that they touch, and an Arrow task gives what has
+become of those. Files of an older schema (other types, renamed columns), and tables on a storage that this Spark
+cannot open, are read by Arrow in tasks (`drawstring.spark.ways`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +19,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from drawstring.context import TableContext
-from drawstring.data.base_file_reader import open_base_file
-from drawstring.data.schema import avro_to_arrow, parse_avro, without_meta_fields
 from drawstring.files import BaseFile, FileSlice, Snapshot
-from drawstring.ports import Storage, TaskContext
 from drawstring.read.arrow_reader import (
     filter_expression,
     query_schema,
@@ -33,20 +31,27 @@ from drawstring.read.arrow_reader import (
     wanted_columns,
     with_filter_columns,
 )
-from drawstring.read.base_query import file_query
 from drawstring.read.data_skipping import slices_with_rows
-from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema, resolve_schema
 from drawstring.read.view import load_snapshot
+from drawstring.spark import row_bits
 from drawstring.spark.filters import column, spark_condition
 from drawstring.spark.jobs import Batches, arrow_task
+from drawstring.spark.row_bits import MarkedFile
 from drawstring.spark.scan import Scan, scan
 from drawstring.spark.session import check_session
+from drawstring.spark.slice_tasks import (
+    SliceRead,
+    as_spark_takes_it,
+    own_merger,
+    slices_frame,
+    touched_rows,
+    whole_slice,
+)
+from drawstring.spark.touched import MAX_ROWS, find_touched
 from drawstring.spark.types import spark_schema
-from drawstring.timeline.load import read_payload
-from drawstring.timeline.timeline import Timeline
-from drawstring_spec.meta_fields import META_FIELDS
+from drawstring.spark.ways import SliceWay, Way, base_files, choose_ways
 
 logger = logging.getLogger("drawstring")
 
@@ -100,6 +105,77 @@ def to_spark(
     return frame if needed.names == wanted.names else frame.select(*map(column, wanted.names))
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """How the rows of a snapshot are read.
+
+    Attributes:
+        ways: that the slices take, in their order.
+        marked: base files of the slices that are merged, with the rows that their scan leaves out.
+        reads: what Arrow tasks read.
+
+    """
+
+    ways: tuple[SliceWay, ...]
+    marked: tuple[MarkedFile, ...]
+    reads: tuple[SliceRead, ...]
+
+
+def plan_reads(
+    context: TableContext, spark: SparkSession, snapshot: Snapshot, schema: TableSchema, needed: pa.Schema
+) -> ReadPlan:
+    """Plan how some columns of all rows of a snapshot are read; log files are looked into, arguments as below."""
+    ways = choose_ways(context, spark, snapshot, schema, needed)
+    query = functools.partial(slice_query, context, schema, snapshot, needed)
+    merged = [query(one.file_slice) for one in ways if one.way is Way.MERGED]
+    merger = own_merger(context.config) if any(one.file_slice.log_files for one in ways) else None
+    touched = iter(zip(merged, find_touched(context, spark, merged), strict=True))
+    final: list[SliceWay] = []
+    marked: list[MarkedFile] = []
+    reads: list[SliceRead] = []
+    num_rows = 0
+    for one in ways:
+        way = one
+        if one.way is Way.MERGED and one.file_slice.base_file is not None:
+            merged_query, found = next(touched)
+            num_rows += found.num_rows
+            reason = found.reason or ("too many rows have log files beside them" if num_rows > MAX_ROWS else "")
+            if reason:
+                way = SliceWay(one.file_slice, Way.ARROW, reason)
+            else:
+                marked.append(MarkedFile(one.file_slice.base_file, found.bits))
+                reads.append(touched_rows(merged_query, found, merger))
+        if way.way is Way.ARROW:
+            reads.append(whole_slice(query(one.file_slice), merger))
+        logger.debug(
+            "%s: read %s%s", _name(one.file_slice), way.way.value, f", since {way.reason}" if way.reason else ""
+        )
+        final.append(way)
+    return ReadPlan(tuple(final), tuple(marked), tuple(reads))
+
+
+def _name(one: FileSlice) -> str:
+    return f"{one.group.partition_path}/{one.group.file_id} of {one.base_instant_time}"
+
+
+def slice_ways(
+    context: TableContext,
+    spark: Any,
+    *,
+    as_of: str | None = None,
+    columns: Sequence[str] | None = None,
+    read_optimized: bool = False,
+) -> tuple[SliceWay, ...]:
+    """Say how `to_spark` reads each file slice of a snapshot, and why not natively; arguments as there.
+
+    The same is logged by the logger ``drawstring`` at the level of debugging.
+    """
+    snapshot = load_snapshot(context, as_of=as_of, read_optimized=read_optimized)
+    schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    needed = wanted_columns(query_schema(context, schema), columns, meta_columns=True)
+    return plan_reads(context, check_session(spark), snapshot, schema, needed).ways
+
+
 def snapshot_frame(
     context: TableContext, spark: SparkSession, snapshot: Snapshot, schema: TableSchema, needed: pa.Schema
 ) -> DataFrame:
@@ -114,94 +190,30 @@ def snapshot_frame(
 
     """
     structure = spark_schema(needed)
-    native, odd = _sorted_out(context, spark, snapshot, schema, needed)
+    plan = plan_reads(context, spark, snapshot, schema, needed)
+    names = list(map(column, needed.names))
     frames = [
-        scan(spark, Scan(context.ports.storage.uri, files, structure, _constant_columns(structure, names), values))
-        for names, files, values in _by_constants(context, schema, needed, native)
+        frame.select(*names)
+        for frame, _ in _native_frames(context, spark, schema, needed, base_files(plan.ways, Way.NATIVE))
     ]
-    if odd:
-        queries = tuple(slice_query(context, schema, snapshot, needed, one) for one in odd)
-        frames.append(_arrow_frame(spark, context.ports.storage, queries, structure))
-    if not frames:
-        return spark.createDataFrame([], structure)
-    return reduce(DataFrame.union, [frame.select(*map(column, needed.names)) for frame in frames])
+    for group in row_bits.groups(plan.marked):
+        bits = {marked.file: marked for marked in group}
+        for frame, files in _native_frames(context, spark, schema, needed, list(bits)):
+            left = row_bits.without_marked_rows(spark, frame, [bits[file] for file in files])
+            frames.append(left.select(*names))
+    if plan.reads:
+        frames.append(slices_frame(spark, context.ports.storage, plan.reads, structure))
+    return reduce(DataFrame.union, frames) if frames else spark.createDataFrame([], structure)
 
 
-def _sorted_out(
-    context: TableContext, spark: SparkSession, snapshot: Snapshot, schema: TableSchema, needed: pa.Schema
-) -> tuple[list[BaseFile], list[FileSlice]]:
-    """Return the base files that Spark scans, and the slices that Arrow has to read."""
-    if not snapshot.slices:
-        return [], []
-    if not _opens(spark, context.ports.storage.uri):
-        logger.info("Spark cannot open %s itself; the files are read by Arrow tasks", context.ports.storage.uri)
-        return [], list(snapshot.slices)
-    written = _WrittenColumns(context, snapshot.timeline)
-    native: list[BaseFile] = []
-    odd: list[FileSlice] = []
-    for one in snapshot.slices:
-        file = one.base_file
-        if file is None or one.log_files:
-            odd.append(one)
-            continue
-        by_id = schema.current is not None and file_query(context, schema, needed, file).written is not None
-        if not by_id and _fits(written.of(file), needed):
-            native.append(file)
-        else:
-            odd.append(one)
-    return native, odd
-
-
-def _opens(spark: SparkSession, uri: str) -> bool:
-    """Whether Spark has a file system for the table's location."""
-    if uri.startswith("file:"):
-        return True
-    jvm: Any = spark._jvm  # noqa: SLF001 -- Spark has no public way to ask
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 -- as above
-    try:
-        jvm.org.apache.hadoop.fs.Path(uri).getFileSystem(configuration)
-    except Py4JError:
-        return False
-    return True
-
-
-def _fits(written: pa.Schema, needed: pa.Schema) -> bool:
-    """Whether Spark's reader gives a file's columns as the table has them: same types, or not there at all."""
-    return all(
-        field.name in META_FIELDS or field.name not in written.names or written.field(field.name).type == field.type
-        for field in needed
-    )
-
-
-class _WrittenColumns:
-    """Which columns files were written with, as their commits say, or else their footers."""
-
-    def __init__(self, context: TableContext, timeline: Timeline) -> None:
-        self._context = context
-        self._instants = {instant.requested_time: instant for instant in timeline.completed_writes}
-        self._by_time: dict[str, pa.Schema | None] = {}
-        self._by_text: dict[str, pa.Schema] = {}
-
-    def of(self, file: BaseFile) -> pa.Schema:
-        """Return a file's own columns. Raises `CorruptFileError`."""
-        if file.requested_time not in self._by_time:
-            self._by_time[file.requested_time] = self._of_commit(file.requested_time)
-        known = self._by_time[file.requested_time]
-        if known is not None:
-            return known
-        return open_base_file(self._context.ports.storage, file.path, file.size).schema()
-
-    def _of_commit(self, requested_time: str) -> pa.Schema | None:
-        instant = self._instants.get(requested_time)
-        if instant is None:
-            return None
-        payload = read_payload(self._context.ports.storage, self._context.config, instant) or {}
-        text = (payload.get("extraMetadata") or {}).get("schema")
-        if not text:
-            return None
-        if text not in self._by_text:
-            self._by_text[text] = avro_to_arrow(without_meta_fields(parse_avro(text)))
-        return self._by_text[text]
+def _native_frames(
+    context: TableContext, spark: SparkSession, schema: TableSchema, needed: pa.Schema, files: Sequence[BaseFile]
+) -> Iterator[tuple[DataFrame, list[BaseFile]]]:
+    """Yield scans of base files, with the files of each."""
+    structure = spark_schema(needed)
+    for names, members, values in _by_constants(context, schema, needed, files):
+        constants = StructType([structure[name] for name in names])
+        yield scan(spark, Scan(context.ports.storage.uri, members, structure, constants, values)), members
 
 
 def _by_constants(
@@ -219,54 +231,6 @@ def _by_constants(
     for names, members in sorted(groups.items()):
         partitions = {file.group.partition_path for file in members}
         yield names, members, {partition: tuple(values[partition].values()) for partition in partitions}
-
-
-def _constant_columns(structure: StructType, names: Sequence[str]) -> StructType:
-    return StructType([structure[name] for name in names])
-
-
-@dataclass(frozen=True, slots=True)
-class _ArrowRead:
-    """Slices that Arrow tasks read."""
-
-    storage: Storage
-    queries: tuple[SliceQuery, ...]
-
-
-def _arrow_frame(
-    spark: SparkSession, storage: Storage, queries: tuple[SliceQuery, ...], structure: StructType
-) -> DataFrame:
-    numbers = spark.range(0, len(queries), 1, len(queries))
-    return numbers.mapInArrow(arrow_task(_read_files, _ArrowRead(storage, queries)), structure)
-
-
-def _read_files(job: _ArrowRead, batches: Batches) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            table = read_slice(TaskContext(job.storage, number, 0), job.queries[number])
-            yield from as_spark_takes_it(table).to_batches()
-
-
-def as_spark_takes_it(table: pa.Table) -> pa.Table:
-    """Return the same values in types that Spark reads from Arrow: timestamps in microseconds."""
-    fields = [pa.field(field.name, _microseconds(field.type)) for field in table.schema]
-    return table.cast(pa.schema(fields))
-
-
-def _microseconds(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_struct(kind):
-        return pa.struct([_microsecond_field(kind.field(i)) for i in range(kind.num_fields)])
-    if pa.types.is_map(kind):
-        return pa.map_(_microsecond_field(kind.key_field), _microsecond_field(kind.item_field))
-    if pa.types.is_list(kind):
-        return pa.list_(_microsecond_field(kind.value_field))
-    return kind
-
-
-def _microsecond_field(field: pa.Field) -> pa.Field:
-    return field.with_type(_microseconds(field.type))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from drawstring.timeline.timeline import Timeline
 
@@ -82,6 +82,8 @@ class Snapshot:
         slices: sorted by file group.
         archived_before: what was requested before it is archived, and so completed; None where nothing that matters
             here is.
+        metadata: the metadata table that the slices were listed from, opened; None where there is none, or it was not
+            asked (see `drawstring.read.listing.metadata_of`).
 
     """
 
@@ -89,6 +91,7 @@ class Snapshot:
     as_of: str | None
     slices: tuple[FileSlice, ...]
     archived_before: str | None = None
+    metadata: object = field(default=None, compare=False, repr=False)
 
     def base_files(self) -> tuple[BaseFile, ...]:
         """The base files of the slices, in their order."""

@@ -25,6 +25,7 @@ from drawstring.metadata.keys import partition_identifier
 from drawstring.metadata.records import COLUMN_STATS, PARTITION_STATS
 from drawstring.metadata.table import partition_hashes
 from drawstring.read.index_lookup import is_newest, slices_by_secondary_index
+from drawstring.read.listing import metadata_of
 from drawstring.read.pruning import uses_column
 from drawstring.read.schema import TableSchema
 from drawstring.read.statistics import Bounds, Numbers, bounds_of_slices, promise
@@ -61,9 +62,9 @@ def slices_with_rows(
     # Where columns have ids, one name may have stood for another column when a file was written.
     if expression is None or schema.current is not None or not slices:
         return slices
-    columns = _columns(context, available, expression)
-    metadata = MetadataTable.open(context, snapshot.timeline) if columns else None
-    if metadata is None:
+    metadata = metadata_of(context, snapshot)
+    columns = _columns(context, available, expression) if metadata is not None else []
+    if metadata is None or not columns:
         return slices
     named = slices_by_secondary_index(context, metadata, snapshot, slices, available, condition)
     slices = slices if named is None else named

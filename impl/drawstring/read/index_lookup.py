@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 from pyarrow import types as pat
 
 from drawstring.context import TableContext
+from drawstring.data.bloom import BloomFilter
 from drawstring.files import FileGroupId, FileSlice, Snapshot
 from drawstring.metadata import MetadataTable
 from drawstring.metadata.index_definitions import IDENTITY, SECONDARY, index_definitions
-from drawstring.metadata.records import RECORD_INDEX
+from drawstring.metadata.records import BLOOM_FILTERS, RECORD_INDEX
+from drawstring_spec.footers import BLOOM_FILTER, BLOOM_TYPE_CODE
 
 
 def is_newest(snapshot: Snapshot) -> bool:
@@ -45,6 +47,36 @@ def slices_of_keys(
     if not groups <= {one.group for one in snapshot.slices}:
         return None  # The index is ahead of the snapshot: a key may have moved on from a slice that is still here.
     return tuple(one for one in slices if one.group in groups)
+
+
+def slices_by_bloom_filters(
+    metadata: MetadataTable | None, slices: Sequence[FileSlice], keys: pa.Array
+) -> tuple[FileSlice, ...]:
+    """Return those of some slices whose base file's bloom filter, in the metadata table, does not rule all keys out.
+
+    Log files have none: slices that have some are kept, as are those whose base file has no filter there.
+
+    Args:
+        metadata: of the table.
+        slices: to choose from.
+        keys: ``string``, without nulls.
+
+    """
+    if metadata is None or BLOOM_FILTERS not in metadata:
+        return tuple(slices)
+    asked = {
+        (one.group.partition_path, one.base_file.name): one
+        for one in slices
+        if one.base_file is not None and not one.log_files
+    }
+    ruled_out = set()
+    for row in metadata.bloom_filters(list(asked)).to_pylist():
+        entries = {BLOOM_FILTER: row["bloomFilter"] or b"", BLOOM_TYPE_CODE: str(row["type"]).encode()}
+        place = (row["partition_path"], row["name"])
+        bloom = BloomFilter.from_footer(entries, path=row["name"]) if row["bloomFilter"] else None
+        if bloom is not None and not bloom.might_contain(keys).any():
+            ruled_out.add(asked[place].group)
+    return tuple(one for one in slices if one.group not in ruled_out)
 
 
 def slices_by_secondary_index(

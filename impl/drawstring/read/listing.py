@@ -6,15 +6,14 @@ sizes of files; which of them count is for the timeline to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from drawstring.context import TableContext
 from drawstring.errors import CorruptFileError, FormatError
-from drawstring.files import BaseFile, FileGroupId, LogFile
+from drawstring.files import BaseFile, FileGroupId, LogFile, Snapshot
 from drawstring.metadata import MetadataTable
 from drawstring.metadata.records import FILES
 from drawstring.ports import FileStatus, Storage
-from drawstring.timeline.timeline import Timeline
 from drawstring_spec.layout import HOODIE_FOLDER, PARTITION_METADATA_NAMES
 from drawstring_spec.names import LogFileName, parse_data_file_name
 
@@ -22,25 +21,36 @@ _Listed = tuple[str, str, int]
 """Partition path, path below the table's base, size in bytes."""
 
 
-def data_files(context: TableContext, timeline: Timeline) -> tuple[list[BaseFile], list[LogFile]]:
+def metadata_of(context: TableContext, snapshot: Snapshot) -> MetadataTable | None:
+    """Return the metadata table of a snapshot: the one that it was listed from, or opened now.
+
+    Raises:
+        CorruptFileError: there is one, and it cannot be read.
+
+    """
+    if isinstance(snapshot.metadata, MetadataTable):
+        return snapshot.metadata
+    return MetadataTable.open(context, snapshot.timeline)
+
+
+def data_files(context: TableContext, metadata: MetadataTable | None) -> tuple[list[BaseFile], list[LogFile]]:
     """List base files and log files; files of change data lie beside a slice and are none of it.
 
     Args:
         context: of the table.
-        timeline: of the table: what the metadata table says of an action that is pending on it is passed over.
+        metadata: of the table; None to list its folders.
 
     Raises:
         CorruptFileError: the metadata table cannot be read, or names files outside of the table's partitions.
 
     """
-    metadata = MetadataTable.open(context, timeline)
     # A name is parsed once, wherever it comes from: only data files are told apart here.
     if metadata is None or FILES not in metadata:
-        return _parsed(_on_storage(context.ports.storage))
-    return _parsed(_in_metadata(metadata))
+        return _parsed(_on_storage(context.ports.storage), context.config.base_file_extensions)
+    return _parsed(_in_metadata(metadata), context.config.base_file_extensions)
 
 
-def _parsed(listed: Iterable[_Listed]) -> tuple[list[BaseFile], list[LogFile]]:
+def _parsed(listed: Iterable[_Listed], extensions: Collection[str]) -> tuple[list[BaseFile], list[LogFile]]:
     base_files: list[BaseFile] = []
     log_files: list[LogFile] = []
     for partition_path, path, size in listed:
@@ -52,7 +62,7 @@ def _parsed(listed: Iterable[_Listed]) -> tuple[list[BaseFile], list[LogFile]]:
         if isinstance(name, LogFileName):
             if not name.cdc:
                 log_files.append(LogFile(path, group, name.requested_time, size))
-        elif name.extension == "parquet":
+        elif name.extension in extensions:
             base_files.append(BaseFile(path, group, name.requested_time, size))
     return base_files, log_files
 

@@ -18,10 +18,10 @@ from drawstring.context import TableContext
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import InputError
 from drawstring.files import Snapshot
-from drawstring.metadata import MetadataTable
 from drawstring.read.arrow_reader import query_schema, slice_query, wanted_columns
 from drawstring.read.data_skipping import slices_with_rows
-from drawstring.read.index_lookup import slices_of_keys
+from drawstring.read.index_lookup import slices_by_bloom_filters, slices_of_keys
+from drawstring.read.listing import metadata_of
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.schema import resolve_schema
 from drawstring.table_config import TableConfig
@@ -61,12 +61,13 @@ def lookup_rows(
     has_key = RECORD_KEY in available.names
     by = [RECORD_KEY] if has_key else [name.partition(".")[0] for name in context.config.record_key_fields]
     needed = pa.schema([*wanted, *(available.field(name) for name in by if name not in wanted.names)])
-    metadata = MetadataTable.open(context, snapshot.timeline)
-    slices = slices_of_keys(metadata, snapshot, snapshot.slices, wanted_keys)
-    if slices is None and has_key:
+    metadata = metadata_of(context, snapshot) if len(wanted_keys) else None
+    chosen = slices_of_keys(metadata, snapshot, snapshot.slices, wanted_keys)
+    if chosen is None and has_key:
         condition = pc.field(RECORD_KEY).isin(wanted_keys)
-        slices = slices_with_rows(context, snapshot, schema, available, condition)
-    chosen = snapshot.slices if slices is None else slices
+        chosen = slices_with_rows(context, snapshot, schema, available, condition)
+        chosen = slices_by_bloom_filters(metadata, chosen, wanted_keys)
+    chosen = snapshot.slices if chosen is None else chosen
     queries = [slice_query(context, schema, snapshot, needed, one) for one in chosen if len(wanted_keys)]
     if has_key:
         queries = [_with_keys(query, wanted_keys) for query in queries]

@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from drawstring.context import TableContext
 from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
 from drawstring.files import BaseFile, FileGroupId, LogFile, Snapshot
+from drawstring.metadata import MetadataTable
 from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.listing import data_files
 from drawstring.read.time_travel import check_as_of, parse_as_of
+from drawstring.table_config import READABLE_FORMATS
 from drawstring.timeline.archived import archived_completion_times, history_folder
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
@@ -49,7 +51,7 @@ def load_snapshot(
 
     Raises:
         TimeTravelError: `as_of` is malformed, or the table has no stable answer at it.
-        UnsupportedTableError: the table has base files that are not Parquet.
+        UnsupportedTableError: the table has base files that are neither Parquet nor ORC.
 
     """
     check_readable(context)
@@ -73,9 +75,9 @@ def load_snapshot(
 def check_readable(context: TableContext) -> None:
     """Refuse a table whose rows cannot be read rightly. Raises `UnsupportedTableError`."""
     config = context.config
-    if config.base_file_format != "PARQUET":
+    if not config.base_file_extensions <= READABLE_FORMATS:
         raise UnsupportedTableError(
-            f"The table {config.name!r} has base files of format {config.base_file_format}, not PARQUET.",
+            f"The table {config.name!r} has base files of format {config.base_file_format}, not PARQUET or ORC.",
             rule="PR-014",
             way_out="Read it with Java Hudi.",
         )
@@ -87,7 +89,8 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     query_time = as_of if as_of is not None else _latest(timeline)
     if query_time is None:
         return Snapshot(timeline, None, ())
-    base_files, log_files = data_files(context, timeline)
+    metadata = MetadataTable.open(context, timeline)
+    base_files, log_files = data_files(context, metadata)
     if read_optimized:
         log_files = []
     archived_before = _archived_before(context, timeline, [*base_files, *log_files])
@@ -103,7 +106,7 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     chosen = choose_slices(base_files, log_files, facts)
     replaced = replaced_file_groups(context, timeline, query_time)
     slices = tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
-    return Snapshot(timeline, query_time, slices, archived_before)
+    return Snapshot(timeline, query_time, slices, archived_before, metadata)
 
 
 def _latest(timeline: Timeline) -> str | None:

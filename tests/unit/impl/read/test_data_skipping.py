@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from drawstring.data.bloom import BloomFilter, BloomParameters
+from drawstring.files import LogFile
+from drawstring.metadata.keys import bloom_filter_key
 from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.index_lookup import slices_by_bloom_filters
 from drawstring.read.lookup import lookup_rows
 from drawstring.read.view import load_snapshot
+from drawstring_spec.footers import BLOOM_FILTER
 from unit.impl.metadata.made import MadeMetadataTable, files, location, stats, stats_key
 from unit.impl.read.tables import HandMadeTable, a_row
 
@@ -167,6 +174,53 @@ def java_group(key: str, groups: int) -> int:
     from unit.impl.metadata.made import java_hash
 
     return java_hash(key) % groups
+
+
+@pytest.mark.parametrize("query", [ask(pc.field("n") == 3), look_up(["f3-0"]), ask(None)])
+def test_a_query_opens_the_metadata_table_once(query):
+    made = make()
+    reads = []
+    read = made.storage.read
+    made.storage.read = lambda path, *rest: (reads.append(path), read(path, *rest))[1]
+    query(made.table.context())
+    assert reads.count(".hoodie/metadata/.hoodie/hoodie.properties") == 1
+
+
+def filtered(*, code="DYNAMIC_V0") -> MadeMetadataTable:
+    """As `keyed`, with the files' bloom filters in the metadata table in place of the record index."""
+    made = keyed()
+    names = [path.removeprefix("p/") for path in made.storage.files if path.startswith("p/f")]
+    records = {}
+    for name in names:
+        bloom = BloomFilter.empty(BloomParameters(num_entries=100))
+        bloom.add(pa.array([name.split("_")[0]]))
+        content = bloom.to_footer()[BLOOM_FILTER].encode()
+        payload = {"type": code, "timestamp": "", "bloomFilter": content, "isDeleted": False}
+        records[bloom_filter_key("p", name)] = {"BloomFilterMetadata": payload}
+    made.base("bloom_filters", records, groups=4)
+    made.table.change_properties({"hoodie.table.metadata.partitions": "bloom_filters,files"})
+    return made
+
+
+def test_a_look_up_asks_the_bloom_filters_where_there_is_no_record_index():
+    found, paths = opened(filtered(), look_up(["f3-0", "f9-0", "no such key"]))
+    assert found == [3, 9]
+    assert {path.split("-")[0] for path in paths} == {"p/f3", "p/f9"}
+
+
+def test_a_bloom_filter_of_a_kind_that_is_not_known_rules_nothing_out():
+    found, paths = opened(filtered(code="OF_TOMORROW"), look_up(["f3-0"]))
+    assert (found, len(paths)) == ([3], NUM_FILES)
+
+
+def test_a_slice_with_log_files_is_not_ruled_out_by_the_filter_of_its_base_file():
+    made = filtered()
+    context = made.table.context()
+    metadata = made.open()
+    (one,) = [s for s in load_snapshot(context).slices if s.group.file_id == "f4-0"]
+    with_log = dataclasses.replace(one, log_files=(LogFile("p/.f4-0_9.log.1_0-0-0", one.group, "9", 1),))
+    assert slices_by_bloom_filters(metadata, [one], pa.array(["f3-0"])) == ()
+    assert slices_by_bloom_filters(metadata, [with_log], pa.array(["f3-0"])) == (with_log,)
 
 
 def test_a_look_up_returns_the_columns_that_are_asked_for():

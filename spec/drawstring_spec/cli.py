@@ -69,7 +69,7 @@ def load_command(name: str, entry: metadata.EntryPoint) -> typer.Typer:
         return _broken(_explain(name, error))
     if isinstance(loaded, typer.Typer):
         return loaded
-    application = typer.Typer(add_completion=False)
+    application = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     application.command(name)(loaded)
     return application
 

@@ -54,13 +54,11 @@ def conform(
 
     The exit status is 1 if a query failed. What the target does not support is counted, not failed.
 
-    Examples:
+    For instance:
 
-    drawstring conform
-
-    drawstring conform --target hudi-rs --case 'cow_*' --json verdicts.json
-
-    drawstring conform --target 'exec:./my-reader --conform' --junit report.xml
+    - `drawstring conform`
+    - `drawstring conform --target hudi-rs --case 'cow_*' --json verdicts.json`
+    - `drawstring conform --target 'exec:./my-reader --conform' --junit report.xml`
     """
     if targets:
         for name, where in target_names().items():

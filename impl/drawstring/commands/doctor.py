@@ -35,12 +35,11 @@ def doctor(
 
     The exit status is 1 if there is a finding. What a rule says: drawstring spec show WR-030.
 
-    Examples:
-    drawstring doctor /data/trips
+    For instance:
 
-    drawstring doctor s3://bucket/trips --deep --json
-
-    drawstring doctor --checks
+    - `drawstring doctor /data/trips`
+    - `drawstring doctor s3://bucket/trips --deep --json`
+    - `drawstring doctor --checks`
     """
     if checks:
         _list_checks(as_json=as_json)
@@ -56,7 +55,7 @@ def doctor(
     if as_json:
         typer.echo(json.dumps(report_as_json(report), indent=1))
     else:
-        _show(report)
+        show_report(report)
     if not report.is_healthy:
         raise typer.Exit(1)
 
@@ -86,7 +85,8 @@ def report_as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _show(report: Report) -> None:
+def show_report(report: Report) -> None:
+    """Print the findings of a report, each with the requirements that it breaks, and how many checks passed."""
     console = Console()
     for finding in report.findings:
         style = _STYLES[finding.severity]

@@ -54,6 +54,7 @@ def examine(
     ports: Ports,
     *,
     deep: bool = False,
+    only: frozenset[str] | None = None,
     step: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Examine a table against the specification; nothing is changed.
@@ -61,6 +62,7 @@ def examine(
     Args:
         ports: of the table. Its storage is wrapped, so that no check can write to it.
         deep: with the checks that read rows.
+        only: names of the checks to run; None for all.
         step: is called with what is done next, for progress displays.
 
     Raises:
@@ -79,6 +81,8 @@ def examine(
     outer = Examination(ports, step)
     inner = _inner(outer)
     for check in all_checks(deep=deep):
+        if only is not None and check.name not in only:
+            continue
         step(check.says)
         found: list[Finding] = []
         try:

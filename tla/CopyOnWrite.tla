@@ -11,6 +11,9 @@
 (*                                                                         *)
 (* world is what all writers share; what begins with ghost exists for the  *)
 (* invariants only. memory[w] is what writer w remembers.                  *)
+(*                                                                         *)
+(* The operators under "What other modules have a say in" are replaced by  *)
+(* them, in the configuration of TLC (Rows <- RowsOfLogs, say).            *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences
 
@@ -26,7 +29,7 @@ VARIABLES world, memory
 vars == <<world, memory>>
 
 FREE == 0
-ORPHANED == Writers + 1
+ORPHANED == Writers + 100
 DELETED == 0
 NOTHING == 0
 
@@ -42,6 +45,15 @@ Init ==
                 crashes |-> 0, heartbeatExpiries |-> 0, lockExpiries |-> 0, renewals |-> 0,
                 ghostLive |-> {}]
     /\ memory = [w \in 1..Writers |-> Idle]
+
+----------------------------------------------------------------------------
+(* What other modules have a say in *)
+
+IsWriter(w) == TRUE                 \* whether process w is a writer, with heartbeats and conflicts
+KeepsRows(c) == FALSE               \* whether a commit only lays rows out anew
+Spared(time) == FALSE               \* whether a pending instant waits to be run, and is no failed write
+MayPlace(w, group, times) == TRUE   \* whether new keys may go to a file group
+PendingInstants == {}               \* pending instants that are on the timeline of a query
 
 ----------------------------------------------------------------------------
 (* What the actions have in common *)
@@ -67,22 +79,25 @@ Homes(key, times) == {g \in 1..Groups : \E row \in Rows(g, times) : row[1] = key
 
 SnapshotOf(w) == {<<c.requested, c.completion>> :
                       c \in {d \in world.commits : d.requested < memory[w].requested}}
-Candidates(w) == {c \in world.commits : <<c.requested, c.completion>> \notin memory[w].snapshot}
+Basis(w) == {s[1] : s \in SnapshotOf(w)} \cup PendingInstants
+Candidates(w) == {c \in world.commits :
+                      <<c.requested, c.completion>> \notin memory[w].snapshot /\ ~KeepsRows(c)}
 Fenced(w) ==
     LET time == memory[w].requested
-    IN  \/ ~IsAlive(time)
+    IN  \/ IsWriter(w) /\ ~IsAlive(time)
         \/ time \notin world.requested
         \/ time \notin world.inflight
         \/ \E r \in world.rollbacks : r.target = time
 Conflicts(w) ==
-    \/ /\ Optimistic
-       /\ \E c \in Candidates(w) : \E f \in c.files : \E g \in memory[w].written : f.group = g.group
-    \/ /\ KeyCheck
-       /\ \E c \in Candidates(w) : c.newKeys \cap memory[w].newKeys # {}
+    /\ IsWriter(w)
+    /\ \/ /\ Optimistic
+          /\ \E c \in Candidates(w) : \E f \in c.files : \E g \in memory[w].written : f.group = g.group
+       \/ /\ KeyCheck
+          /\ \E c \in Candidates(w) : c.newKeys \cap memory[w].newKeys # {}
 
 InHand == {r.target : r \in {s \in world.rollbacks : s.state # "COMPLETED"}}
 FailedWrites == {t \in world.requested \cup world.inflight :
-                     t \notin Completed /\ t \notin InHand /\ ~IsAlive(t)}
+                     t \notin Completed /\ t \notin InHand /\ ~IsAlive(t) /\ ~Spared(t)}
 Targets(w) ==
     IF memory[w].phase # "ABORTED" THEN FailedWrites
     ELSE {t \in {memory[w].requested} :
@@ -92,6 +107,7 @@ Concerned(w, r) == memory[w].phase = "START" \/ r.target = memory[w].requested
 Left(r) == {g \in r.plan : \E f \in world.files : f.group = g /\ f.requested = r.target}
 Moved(r, s) == (world.rollbacks \ {r}) \cup {s}
 HasRollbackWork == InHand # {} \/ FailedWrites # {}
+HasWork(w) == MayStart(w) \/ HasRollbackWork
 
 Finished(m) == IF m.phase \in {"COMPLETED", "ABORTED"} /\ ~m.hasLock /\ ~m.beating THEN Idle ELSE m
 Over(w, phase) == [Idle EXCEPT !.phase = phase, !.hasLock = memory[w].hasLock,
@@ -129,13 +145,13 @@ RequestInstant(w) ==
 
 \* The file that changes make of a group's slice in the snapshot.
 Merged(group, times, changes) ==
-    [group |-> group, base |-> Base(group, times),
+    [group |-> group, base |-> Base(group, times), log |-> FALSE,
      rows |-> {row \in Rows(group, times) : \A c \in changes : c[1] # row[1]}
               \cup {c \in changes : c[2] # DELETED}]
 
 LookupKeys(w) ==
     LET m == memory[w]
-        times == {s[1] : s \in SnapshotOf(w)}
+        times == Basis(w)
         asked == {<<c[1], IF c[2] THEN m.number ELSE DELETED>> : c \in Workload[m.number]}
         new == {c[1] : c \in {d \in asked : d[2] # DELETED /\ Homes(d[1], times) = {}}}
         found == {c \in asked : c[2] # DELETED \/ Homes(c[1], times) # {}}
@@ -146,6 +162,7 @@ LookupKeys(w) ==
                    touched == {home(c[1]) : c \in found}
                IN  \* File groups are alike: call the one that the first operation chooses first 1.
                    /\ m.number = 1 /\ new # {} => placement[Min(new)] = 1
+                   /\ \A key \in new : MayPlace(w, placement[key], times)
                    /\ memory' = [memory EXCEPT ![w].phase = "LOOKED_UP", ![w].snapshot = SnapshotOf(w),
                           ![w].changes = found, ![w].newKeys = new,
                           ![w].plan = {Merged(g, times, {c \in found : home(c[1]) = g}) : g \in touched}]
@@ -162,12 +179,13 @@ WriteFile(w) ==
     /\ memory[w].plan # {}
     /\ LET first == CHOOSE f \in memory[w].plan : \A g \in memory[w].plan : f.group <= g.group
        IN  /\ world' = [world EXCEPT !.files = @ \cup
-                  {[group |-> first.group, requested |-> memory[w].requested, rows |-> first.rows]}]
+                  {[group |-> first.group, requested |-> memory[w].requested,
+                    rows |-> first.rows, log |-> first.log]}]
            /\ memory' = [memory EXCEPT ![w].plan = @ \ {first}, ![w].written = @ \cup {first}]
 
 AcquireLock(w) ==
     /\ Optimistic
-    /\ \/ memory[w].phase = "START" /\ (MayStart(w) \/ HasRollbackWork)
+    /\ \/ memory[w].phase = "START" /\ HasWork(w)
        \/ memory[w].phase = "INFLIGHT" /\ memory[w].plan = {}
     /\ ~memory[w].hasLock
     /\ world.lock = FREE
@@ -330,7 +348,7 @@ Spec == Init /\ [][Next]_vars
 (* The promises *)
 
 Visible(time) == {c \in world.commits : c.requested <= time}
-VisibleTimes(time) == {c.requested : c \in Visible(time)}
+VisibleTimes(time) == {c.requested : c \in Visible(time)} \cup {t \in PendingInstants : t <= time}
 Serial(time) ==
     UNION {{change \in c.changes :
                 /\ change[2] # DELETED
@@ -341,9 +359,9 @@ ConsistentRead ==
     \A time \in Completed : UNION {Rows(g, VisibleTimes(time)) : g \in 1..Groups} = Serial(time)
 
 NoLostUpdate ==
-    \A c \in world.commits : \A f \in c.files :
+    \A c \in {d \in world.commits : ~KeepsRows(d)} : \A f \in c.files :
         LET before == {d.requested : d \in {e \in world.commits :
-                           e.requested < c.requested /\ \E g \in e.files : g.group = f.group}}
+                           ~KeepsRows(e) /\ e.requested < c.requested /\ \E g \in e.files : g.group = f.group}}
         IN  f.base = IF before = {} THEN NOTHING ELSE Max(before)
 
 NoDuplicateKeys ==
@@ -355,7 +373,7 @@ CompletedWritesStay ==
     \A c \in world.commits :
         /\ \A d \in world.commits : d.requested = c.requested => d = c
         /\ \A f \in c.files :
-               [group |-> f.group, requested |-> c.requested, rows |-> f.rows] \in world.files
+               [group |-> f.group, requested |-> c.requested, rows |-> f.rows, log |-> f.log] \in world.files
 
 LiveWritersAreLetBe ==
     \A r \in world.rollbacks : \A l \in world.ghostLive :

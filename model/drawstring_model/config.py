@@ -19,12 +19,15 @@ from drawstring_model.core.config import (
     upsert,
 )
 from drawstring_model.modules.clocks import Clocks
+from drawstring_model.modules.compaction import Compaction
 from drawstring_model.modules.heartbeats import HeartbeatModule
 from drawstring_model.modules.locks import Locks
+from drawstring_model.modules.log_files import LogFiles
 from drawstring_model.modules.rollback import RollbackModule
 
 __all__ = [
     "COPY_ON_WRITE",
+    "MERGE_ON_READ",
     "Bounds",
     "ClockKind",
     "ConcurrencyControl",
@@ -38,6 +41,9 @@ __all__ = [
 
 COPY_ON_WRITE = (Clocks(), HeartbeatModule(), Locks(), RollbackModule())
 """The modules of the protocol on a copy-on-write table."""
+
+MERGE_ON_READ = (*COPY_ON_WRITE, LogFiles(), Compaction())
+"""The modules of the protocol on a merge-on-read table, with compaction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from drawstring_model.core.config import Config
 from drawstring_model.core.promises import Promise
 from drawstring_model.core.protocol import apply, start
-from drawstring_model.core.state import AbortReason, Changes, Move, State
+from drawstring_model.core.state import WRITER, AbortReason, Changes, Move, State
 from drawstring_model.explorer import Counterexample
 from drawstring_spec.steps import Step
 
@@ -21,6 +21,9 @@ PROMISES: dict[Promise, str] = {
     Promise.NO_UNDONE_WRITE: "what a completed write wrote stays as it was",
     Promise.LIVE_WRITER_KEPT: "no operation is rolled back while its writer lives",
     Promise.LEGAL_TRANSITIONS: "an instant is requested, then inflight, then completed, or rolled back",
+    Promise.LATEST_SNAPSHOT: "a snapshot of now equals what all commits give one after the other",
+    Promise.NO_RESURRECTED_DELETE: "a key that was deleted last is in no snapshot of now",
+    Promise.PLANNED_FILES_STAY: "what a pending compaction is going to read stays",
     Promise.TIME_TRAVEL_STABILITY: "a snapshot that was read once never changes",
 }
 """Each promise in one sentence."""
@@ -55,8 +58,13 @@ def told_history(moves: tuple[Move, ...], config: Config) -> list[str]:
 
 def told(state: State, move: Move) -> str:
     """One move in one sentence, beginning with the step's name."""
-    who = f"w{move.writer + 1}" if move.writer is not None else ""
+    who = "" if move.writer is None else _name(state, move.writer)
     return f"{move.step}: {_TOLD[move.step](state, move, who)}."
+
+
+def _name(state: State, number: int) -> str:
+    role = state.writers[number].role
+    return f"w{number + 1}" if role == WRITER else f"the {role}"
 
 
 def _own_time(state: State, move: Move) -> int:
@@ -101,6 +109,8 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.DELETE_FILE: lambda _, move, who: f"{who} deletes a file of fg{move.group} for rollback {move.target}",
     Step.REMOVE_INSTANT: lambda _, move, who: f"{who} takes the target of rollback {move.target} off the timeline",
     Step.COMPLETE_ROLLBACK: lambda _, move, who: f"{who} completes rollback {move.target} at {move.time}",
+    Step.SCHEDULE_COMPACTION: lambda _, move, __: f"the compactor plans compaction {move.time}",
+    Step.RUN_COMPACTION: lambda _, move, __: f"the compactor runs compaction {move.target}",
     Step.RENEW_HEARTBEAT: lambda state, move, who: f"{who} renews the heartbeat of {_own_time(state, move)}",
     Step.EXPIRE_HEARTBEAT: lambda _, move, __: f"the heartbeat of {move.time} is too old by now",
     Step.EXPIRE_LOCK: lambda _, __, ___: "the lease of the table lock runs out",

@@ -11,6 +11,7 @@ from drawstring_model.core.state import World
 from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.heartbeats import Heartbeats
+from drawstring_model.modules.log_files import Plans, pending_plans
 from drawstring_model.modules.rollback import rollbacks_of
 from drawstring_spec.instants import State as InstantState
 
@@ -57,6 +58,29 @@ def completed_out_of_order(world: World) -> bool:
     return completions != sorted(completions)
 
 
+def late_log_file(world: World) -> bool:
+    """A write completed after a compaction was planned that it was requested before, and the compaction completed."""
+    plans = {plan.requested for plan in part(world, Plans).all}
+    compacted = [commit.requested for commit in world.commits if commit.requested in plans]
+    return any(commit.requested < time < commit.completion for time in compacted for commit in world.commits)
+
+
+def deleted_and_compacted(world: World) -> bool:
+    """The last completed write deleted its key, and a compaction completed after it was planned."""
+    plans = {plan.requested for plan in part(world, Plans).all}
+    deletes = [commit.requested for commit in world.commits if any(value is None for _, value in commit.changes)]
+    return any(commit.requested in plans and commit.requested > time for commit in world.commits for time in deletes)
+
+
+def rollback_beside_a_plan(world: World) -> bool:
+    """A write was rolled back while a compaction was pending."""
+    return bool(pending_plans(world)) and any(
+        rollback.state is InstantState.COMPLETED and rollback.requested > plan.requested
+        for rollback in rollbacks_of(world)
+        for plan in pending_plans(world)
+    )
+
+
 WITNESSES: dict[Promise, Witness] = {
     Promise.CONSISTENT_READ: commits_after_a_failure,
     Promise.NO_LOST_UPDATE: contended_file_group,
@@ -64,6 +88,9 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.NO_UNDONE_WRITE: shared_requested_time,
     Promise.LIVE_WRITER_KEPT: rollback_beside_a_live_writer,
     Promise.LEGAL_TRANSITIONS: rolled_back_and_completed,
+    Promise.LATEST_SNAPSHOT: late_log_file,
+    Promise.NO_RESURRECTED_DELETE: deleted_and_compacted,
+    Promise.PLANNED_FILES_STAY: rollback_beside_a_plan,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }
 """For each promise the situation that shows that it was put to the test."""

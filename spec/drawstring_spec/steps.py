@@ -52,6 +52,12 @@ class Step(StrEnum):
     COMPLETE_ROLLBACK = "CompleteRollback"
     """The rollback's completed file appears."""
 
+    # Table services. They write, lock and complete by the steps of writers.
+    SCHEDULE_COMPACTION = "ScheduleCompaction"
+    """Under the lock a compaction is planned on the timeline: which files are merged, and where new slices begin."""
+    RUN_COMPACTION = "RunCompaction"
+    """The compaction's inflight file appears; what an earlier attempt left of its base files is deleted."""
+
     # What happens to a writer, not what it does.
     RENEW_HEARTBEAT = "RenewHeartbeat"
     """The heartbeat's file is rewritten in time."""

@@ -84,6 +84,14 @@ class PlantedBug(StrEnum):
     """A write completes without the metadata table knowing it."""
     EARLY_COMPLETION_TIME = "EARLY_COMPLETION_TIME"
     """The completion time is taken before the lock is, with the requested time."""
+    SLICE_BY_REQUESTED_TIME = "SLICE_BY_REQUESTED_TIME"
+    """A log file belongs to the slice that was the latest when its commit was requested, not when it completed."""
+    DELETE_LATE_LOGS = "DELETE_LATE_LOGS"
+    """A compaction that completes deletes all log files that were requested before it, not only those it merged."""
+    PLAN_PENDING_LOGS = "PLAN_PENDING_LOGS"
+    """A compaction's plan names log files of writes that are not complete, and may never be."""
+    SKIP_DELETE_BLOCKS = "SKIP_DELETE_BLOCKS"
+    """A compaction merges what log files write, and not what they delete."""
 
 
 def upsert(*keys: int) -> tuple[tuple[int, bool], ...]:

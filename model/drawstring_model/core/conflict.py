@@ -13,6 +13,7 @@ from drawstring_model.core.config import ConcurrencyControl, Config, PlantedBug
 from drawstring_model.core.module import Rule, modules_of
 from drawstring_model.core.reader import keeps_rows
 from drawstring_model.core.state import (
+    WRITER,
     AbortReason,
     Commit,
     Group,
@@ -43,7 +44,12 @@ def touches(commits: tuple[Commit, ...], groups: set[Group]) -> bool:
 
 
 def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason | None:
-    """What the conflict check of `writer` finds: file groups under optimistic control, then new keys if asked for."""
+    """What the conflict check of `writer` finds: file groups under optimistic control, then new keys if asked for.
+
+    A table service has what it works on reserved by its plan; only writers are compared.
+    """
+    if writer.role != WRITER:
+        return None
     others = candidates(world, writer, config)
     optimistic = config.concurrency is ConcurrencyControl.OPTIMISTIC
     compare_groups = optimistic and config.planted is not PlantedBug.SKIP_CONFLICT_CHECK

@@ -120,10 +120,10 @@ class Module:
         del world, commit
         return False
 
-    def latest_time(self, world: World) -> Time:
-        """A time up to which a query that names none must read, beside those of the commits."""
+    def pending_instants(self, world: World) -> tuple[Time, ...]:
+        """Requested times of pending instants that are on the timeline of a query nevertheless."""
         del world
-        return 0
+        return ()
 
     def slices(self, world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile] | None:
         """Of each file group what is read where the instants `visible` are; None leaves it to the others."""

@@ -29,7 +29,12 @@ def visible_commits(world: World, as_of: Time, config: Config) -> tuple[Commit, 
 def latest_snapshot_time(world: World, config: Config) -> Time:
     """The snapshot time of a query that names none: 0 where nothing is completed."""
     times = [snapshot_time(commit, config) for commit in world.commits]
-    return max((*times, *(module.latest_time(world) for module in modules_of(config))), default=0)
+    return max((*times, *pending_instants(world, config)), default=0)
+
+
+def pending_instants(world: World, config: Config) -> tuple[Time, ...]:
+    """Requested times of pending instants that are on the timeline of a query, as those of compactions are."""
+    return tuple(time for module in modules_of(config) for time in module.pending_instants(world))
 
 
 def keeps_rows(world: World, commit: Commit, config: Config) -> bool:
@@ -54,6 +59,7 @@ def file_slices(world: World, visible: Collection[Time], config: Config) -> dict
 def snapshot_slices(world: World, as_of: Time, config: Config) -> dict[Group, DataFile]:
     """The file slices of a snapshot as of `as_of`."""
     visible = {commit.requested for commit in visible_commits(world, as_of, config)}
+    visible |= {time for time in pending_instants(world, config) if time <= as_of}
     if config.planted is PlantedBug.READ_UNCOMMITTED:
         visible |= {file.requested for file in world.files if file.requested <= as_of}
     return file_slices(world, visible, config)

@@ -13,7 +13,7 @@ from drawstring_model.core.config import Config, PlantedBug, numbered
 from drawstring_model.core.conflict import next_token
 from drawstring_model.core.lock import may_start
 from drawstring_model.core.module import Rule, Snapshot, given, later, modules_of, ticked, with_item, without_item
-from drawstring_model.core.reader import apply_changes, file_slices
+from drawstring_model.core.reader import apply_changes, file_slices, pending_instants
 from drawstring_model.core.state import (
     Changes,
     DataFile,
@@ -235,9 +235,15 @@ def lookup_basis(world: World, writer: Writer, config: Config) -> Snapshot:
     return writer_snapshot(world, writer, config)
 
 
+def snapshot_of(world: World, snapshot: Snapshot, config: Config) -> dict[Group, DataFile]:
+    """What a writer that builds on `snapshot` reads of each file group."""
+    visible = {*(requested for requested, _ in snapshot), *pending_instants(world, config)}
+    return file_slices(world, visible, config)
+
+
 def _known_keys(world: World, snapshot: Snapshot, config: Config) -> dict[Key, Group]:
     """The file group of each key in `snapshot`; of a key in several the first."""
-    slices = file_slices(world, {requested for requested, _ in snapshot}, config)
+    slices = snapshot_of(world, snapshot, config)
     return {key: file.group for file in reversed(slices.values()) for key, _ in file.rows}
 
 
@@ -249,7 +255,7 @@ def planned_files(
         planned = module.planned(world, snapshot, changes, homes, config)
         if planned is not None:
             return planned
-    slices = file_slices(world, {requested for requested, _ in snapshot}, config)
+    slices = snapshot_of(world, snapshot, config)
     files = []
     for group in sorted({homes[key] for key, _ in changes}):
         base = slices.get(group)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from drawstring_model.config import (
+    MERGE_ON_READ,
     Bounds,
     ClockKind,
     Config,
@@ -15,8 +16,9 @@ from drawstring_model.config import (
     delete,
     upsert,
 )
+from drawstring_model.core.protocol import protocol_of
 from drawstring_model.explorer import explore
-from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES, Promise
+from drawstring_model.invariants import STEP_PROPERTIES, Promise
 
 TWO_UPSERTS = (upsert(1), upsert(1))
 CALM = Bounds(workload=TWO_UPSERTS, faults=0)
@@ -24,6 +26,13 @@ CALM = Bounds(workload=TWO_UPSERTS, faults=0)
 ONE_GROUP = replace(CALM, groups=1)
 # Two keys in one file group: only the comparison of file groups stands between the writers.
 TWO_KEYS = replace(ONE_GROUP, workload=(upsert(1), upsert(2)))
+
+# An insert and then log files, beside one compaction.
+APPENDED = Config(modules=MERGE_ON_READ, bounds=replace(ONE_GROUP, workload=(upsert(1), upsert(1), delete(1))))
+APPENDED_WITH_A_CRASH = replace(
+    APPENDED,
+    bounds=replace(APPENDED.bounds, workload=(upsert(1),) * 3, faults=1, lock_expiries=0, heartbeat_expiries=0),
+)
 
 CASES = [
     pytest.param(bug, promise, config, id=bug.value)
@@ -63,6 +72,10 @@ CASES = [
             Promise.TIME_TRAVEL_STABILITY,
             Config(snapshot_time=SnapshotTime.COMPLETION, bounds=replace(CALM, workload=(upsert(1), upsert(2)))),
         ),
+        (PlantedBug.SLICE_BY_REQUESTED_TIME, Promise.LATEST_SNAPSHOT, APPENDED),
+        (PlantedBug.DELETE_LATE_LOGS, Promise.NO_UNDONE_WRITE, APPENDED),
+        (PlantedBug.SKIP_DELETE_BLOCKS, Promise.NO_RESURRECTED_DELETE, APPENDED),
+        (PlantedBug.PLAN_PENDING_LOGS, Promise.PLANNED_FILES_STAY, APPENDED_WITH_A_CRASH),
     ]
 ]
 
@@ -87,4 +100,4 @@ def test_every_bug_is_planted_somewhere():
 
 
 def test_every_promise_has_a_bug_that_it_notices():
-    assert {case.values[1] for case in CASES} == {*INVARIANTS, *STEP_PROPERTIES}
+    assert {case.values[1] for case in CASES} == {*protocol_of(APPENDED).invariants(), *STEP_PROPERTIES}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from drawstring_model.config import Bounds, ClockKind, Config, upsert
+from drawstring_model.config import MERGE_ON_READ, Bounds, ClockKind, Config, delete, upsert
+from drawstring_model.core.protocol import protocol_of
 from drawstring_model.explorer import explore
-from drawstring_model.invariants import INVARIANTS, STEP_PROPERTIES, Promise
+from drawstring_model.invariants import STEP_PROPERTIES, Promise
 from drawstring_model.reachability import WITNESSES
 
 CONFLICTING = Bounds(workload=(upsert(1), upsert(1)), heartbeat_expiries=0, lock_expiries=0)
+APPENDED = Bounds(workload=(upsert(1), upsert(1), delete(1)), groups=1, faults=0, heartbeat_expiries=0, lock_expiries=0)
 DISJOINT = Bounds(workload=(upsert(1), upsert(2)), faults=0)
 
 BOUNDS = {
@@ -20,16 +24,19 @@ BOUNDS = {
     Promise.NO_UNDONE_WRITE: Config(clock=ClockKind.NON_MONOTONIC, bounds=DISJOINT),
     Promise.LIVE_WRITER_KEPT: Config(bounds=CONFLICTING),
     Promise.LEGAL_TRANSITIONS: Config(bounds=CONFLICTING),
+    Promise.LATEST_SNAPSHOT: Config(modules=MERGE_ON_READ, bounds=APPENDED),
+    Promise.NO_RESURRECTED_DELETE: Config(modules=MERGE_ON_READ, bounds=APPENDED),
+    Promise.PLANNED_FILES_STAY: Config(modules=MERGE_ON_READ, bounds=replace(APPENDED, faults=1, faults_until=3)),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }
 
 
 @pytest.mark.parametrize("promise", WITNESSES, ids=lambda promise: promise.value)
 def test_the_danger_that_the_promise_is_about_is_reached(promise):
-    exploration = explore(BOUNDS[promise], witnesses={promise.value: WITNESSES[promise]})
+    exploration = explore(BOUNDS[promise], witnesses={promise.value: WITNESSES[promise]}, max_states=60_000)
 
     assert exploration.witnesses[promise.value] > 0
 
 
 def test_every_promise_has_a_twin():
-    assert set(WITNESSES) == {*INVARIANTS, *STEP_PROPERTIES}
+    assert set(WITNESSES) == {*protocol_of(Config(modules=MERGE_ON_READ)).invariants(), *STEP_PROPERTIES}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from drawstring import errors, options
-from drawstring_spec import requirements
+from drawstring_spec import errata, requirements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -41,6 +41,7 @@ def render_errors() -> str:
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/reference/errata.md": errata.render_errata,
     "docs/reference/errors.md": render_errors,
     "docs/reference/options.md": options.render_markdown,
     "docs/reference/requirements.md": requirements.render_markdown,

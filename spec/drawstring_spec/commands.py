@@ -54,13 +54,16 @@ def list_requirements(
     unchecked: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--unchecked", help="Only those that nothing covers.")
     ] = False,
+    unmet: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--unmet", help="Only those that drawstring does not meet, or not in full.")
+    ] = False,
     as_json: JsonOption = False,  # noqa: FBT002 - a flag of the command line
     as_markdown: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--markdown", help="Print the page of the reference.")
     ] = False,
 ) -> None:
     """List requirements, all or some."""
-    chosen = select_requirements(chapter=chapter, level=level, differs=differs, unchecked=unchecked)
+    chosen = select_requirements(chapter=chapter, level=level, differs=differs, unchecked=unchecked, unmet=unmet)
     if as_json:
         _print_json([requirement.as_dict() for requirement in chosen])
     elif as_markdown:
@@ -79,6 +82,7 @@ def _print_table(chosen: Iterable[Requirement]) -> None:
             table.add_row("", "", f"[bold]{escape(requirement.chapter)}[/]", "")
             previous = requirement.chapter
         mark = " [cyan](differs from the text)[/]" if requirement.differs else ""
+        mark += " [red](not met in full)[/]" if requirement.unmet else ""
         table.add_row(
             requirement.id,
             _level(requirement.level),
@@ -100,16 +104,10 @@ def show_requirement(
     if as_json:
         _print_json(requirement.as_dict())
         return
-    lines = [escape(requirement.text), "", f"[dim]Source:[/] {escape(requirement.source)}"]
-    if requirement.differs:
-        lines += [
-            "",
-            f"[dim]The text reads:[/] {escape(requirement.text_reading or '')}",
-            f"[dim]Really:[/] {escape(requirement.actual_reading or '')}",
-            f"[dim]Evidence:[/] {escape(requirement.evidence or '')}",
-        ]
-    if requirement.unchecked:
-        lines += ["", f"[red]Unchecked:[/] {escape(requirement.unchecked)}"]
+    lines = [escape(requirement.text), ""]
+    for label, text in requirement.remarks():
+        style = "red" if label in ("Not met", "Unchecked") else "dim"
+        lines.append(f"[{style}]{escape(label)}:[/] {escape(text)}")
     title = f"{requirement.id}  {_level(requirement.level)}  {escape(requirement.chapter)}"
     console = Console(highlight=False)
     console.print(Panel("\n".join(lines), title=title, title_align="left"))
@@ -122,18 +120,27 @@ def show_requirement(
 def show_coverage(
     as_json: JsonOption = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
-    """Count, chapter by chapter, which requirements are covered by checks."""
+    """Count, chapter by chapter, which requirements are covered by checks; name those that are not, or not met."""
     rows = [_count(chapter) for chapter in dict.fromkeys(r.chapter for r in load_requirements())]
     if as_json:
         _print_json(rows)
         return
-    table = Table("chapter", "MUST", "SHOULD", "MAY", "differ from the text", "checks", title="Covered / all")
+    columns = ("MUST", "SHOULD", "MAY", "differ from the text", "not met in full", "checks")
+    table = Table("chapter", *columns, title="Covered / all")
     for column in table.columns[1:]:
         column.justify = "right"
     for row in rows:
         levels = [f"{row[level.value]['covered']}/{row[level.value]['all']}" for level in Level]
-        table.add_row(str(row["chapter"]), *levels, str(row["differs"]), str(row["checks"]))
-    Console().print(table)
+        table.add_row(str(row["chapter"]), *levels, *(str(row[key]) for key in ("differs", "unmet", "checks")))
+    console = Console()
+    console.print(table)
+    for title, remark in (("Covered by no check", "unchecked"), ("Not met, or not in full", "unmet")):
+        chosen = select_requirements(unchecked=remark == "unchecked", unmet=remark == "unmet")
+        reasons = Table("id", "level", "why", title=title)
+        for requirement in chosen:
+            why = requirement.unmet if remark == "unmet" else requirement.unchecked or requirement.unmet
+            reasons.add_row(requirement.id, _level(requirement.level), escape(why or ""))
+        console.print(reasons)
 
 
 def _count(chapter: str) -> dict[str, Any]:
@@ -146,5 +153,7 @@ def _count(chapter: str) -> dict[str, Any]:
             for level, of_level in levels.items()
         },
         "differs": sum(requirement.differs for requirement in chosen),
+        "unmet": sum(requirement.unmet is not None for requirement in chosen),
+        "unchecked": sum(not requirement.checks for requirement in chosen),
         "checks": len({check for requirement in chosen for check in requirement.checks}),
     }

@@ -1,4 +1,6 @@
-"""What the checks of the requirements must be: tests that exist, promises of the model that exist, not too many to one.
+"""What the checks of the requirements must be: there, or a reason why not; and not too many requirements to one.
+
+A check is a test that exists, a promise of the model that exists, or an invariant that a TLA+ module defines.
 
 Tests are found by reading their source, so that a test that needs what this machine has not got is found too.
 """
@@ -9,17 +11,20 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 
+from drawstring_model.config import Config
 from drawstring_model.invariants import Promise
-from drawstring_spec.requirements import MODEL_CHECK, Level, Requirement
+from drawstring_spec.errata import AREAS, load_errata, number_of
+from drawstring_spec.requirements import MODEL_CHECK, TLA_CHECK, Level, Requirement
 
 MOST_REQUIREMENTS_OF_ONE_TEST = 5
 """A test without parameters that claims to cover more than this covers none of them well."""
 
-TOLERATED_UNCHECKED: frozenset[str] = frozenset()
-"""MUSTs that nothing covers because nothing of ours does what they are about. This list only gets shorter."""
-
+_PROMISES = {promise.value for promise in Promise}
+_SWITCHES = {field.name for field in fields(Config)} - {"planted", "bounds", "asked"}
+_DEFINITION = re.compile(r"^(\w+) ==", re.MULTILINE)
 _RULE = re.compile(r"""\brule=["']([A-Z]{2}-[0-9]{3})["']""")
 
 
@@ -46,26 +51,55 @@ def _is_many(decorator: str, many: Iterable[str]) -> bool:
 
 
 def findings(requirements: Iterable[Requirement], repository: Path) -> Iterator[str]:
-    """Yield, in words, everything that is wrong with the requirements' checks."""
+    """Yield, in words, everything that is wrong with the requirements' checks and errata."""
     requirements = tuple(requirements)
-    promises = {promise.value for promise in Promise}
-    tests: dict[str, Mapping[str, bool]] = {}
+    tests = {file: _tests_of(repository / file) for file in _test_files(requirements)}
+    invariants = tla_invariants(repository)
     for requirement in requirements:
         for check in requirement.checks:
-            if check.startswith(MODEL_CHECK):
-                if check.removeprefix(MODEL_CHECK) not in promises:
-                    yield f"{requirement.id}: the model promises nothing called {check!r}"
-                continue
-            file, _, test = check.partition("::")
-            if file not in tests:
-                path = repository / file
-                tests[file] = find_tests(path.read_text(encoding="utf-8")) if path.is_file() else {}
-            if test not in tests[file]:
-                yield f"{requirement.id}: there is no {check}"
-        if requirement.level is Level.MUST and requirement.unchecked and requirement.id not in TOLERATED_UNCHECKED:
-            yield f"{requirement.id}: a MUST that nothing checks"
+            if problem := _problem(check, tests, invariants):
+                yield f"{requirement.id}: {problem}"
+        if requirement.level is Level.MUST and not (requirement.checks or requirement.unmet or requirement.unchecked):
+            yield f"{requirement.id}: a MUST that nothing checks, without a reason"
+        if requirement.model_switch is not None and requirement.model_switch not in _SWITCHES:
+            yield f"{requirement.id}: the model has no switch {requirement.model_switch!r}"
     yield from _repeated_ids(requirements)
     yield from _overloaded_tests(requirements, tests)
+
+
+def _test_files(requirements: Iterable[Requirement]) -> set[str]:
+    checks = (check for requirement in requirements for check in requirement.checks)
+    return {check.partition("::")[0] for check in checks if check.startswith("tests/")}
+
+
+def _tests_of(path: Path) -> Mapping[str, bool]:
+    return find_tests(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _problem(check: str, tests: Mapping[str, Mapping[str, bool]], invariants: set[str]) -> str | None:
+    if check.startswith(MODEL_CHECK):
+        return None if check.removeprefix(MODEL_CHECK) in _PROMISES else f"the model promises nothing called {check!r}"
+    if check.startswith(TLA_CHECK):
+        return None if check.removeprefix(TLA_CHECK) in invariants else f"no TLA+ module defines {check!r}"
+    file, _, test = check.partition("::")
+    return None if test in tests[file] else f"there is no {check}"
+
+
+def tla_invariants(repository: Path) -> set[str]:
+    """Return the names of everything that a module in ``tla/`` defines without parameters."""
+    modules = sorted((repository / "tla").rglob("*.tla"))
+    return {name for module in modules for name in _DEFINITION.findall(module.read_text(encoding="utf-8"))}
+
+
+def gaps_of_errata(requirements: Iterable[Requirement]) -> list[str]:
+    """Return the numbers of errata that are missing or there twice: each area counts from 1 without a gap."""
+    numbers = Counter(number_of(requirement) for requirement in load_errata(requirements))
+    return [
+        f"{area}{number}"
+        for area in AREAS
+        for number in range(1, max([n for a, n in numbers if a == area], default=1) + 1)
+        if numbers[area, number] != 1
+    ]
 
 
 def _repeated_ids(requirements: Iterable[Requirement]) -> Iterator[str]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from drawstring_spec.errata import AREAS, render_errata
 from drawstring_spec.requirements import Level, Requirement, load_requirements, render_markdown
-from meta.requirement_checks import MOST_REQUIREMENTS_OF_ONE_TEST, TOLERATED_UNCHECKED, find_tests, findings, rules_in
+from meta.requirement_checks import MOST_REQUIREMENTS_OF_ONE_TEST, find_tests, findings, gaps_of_errata, rules_in
 
 THIS_TEST = "tests/meta/test_requirements.py::test_the_checks_of_every_requirement_exist"
 GOOD = Requirement(
@@ -21,7 +22,7 @@ def test_the_checks_of_every_requirement_exist(repository: Path) -> None:
 
 
 def test_a_requirement_with_an_existing_test_and_promise_is_fine(repository: Path) -> None:
-    fine = replace(GOOD, checks=(THIS_TEST, "model::no lost update"))
+    fine = replace(GOOD, checks=(THIS_TEST, "model::no lost update", "tla::NoLostUpdate"))
 
     assert list(findings([fine], repository)) == []
 
@@ -32,7 +33,9 @@ def test_a_requirement_with_an_existing_test_and_promise_is_fine(repository: Pat
         ([replace(GOOD, checks=("tests/meta/test_requirements.py::test_nothing",))], "there is no"),
         ([replace(GOOD, checks=("tests/meta/test_nothing.py::test_nothing",))], "there is no"),
         ([replace(GOOD, checks=("model::no such promise",))], "promises nothing"),
-        ([replace(GOOD, checks=(), unchecked="Because.")], "a MUST that nothing checks"),
+        ([replace(GOOD, checks=("tla::NoSuchInvariant",))], "no TLA+ module defines"),
+        ([replace(GOOD, checks=())], "a MUST that nothing checks, without a reason"),
+        ([replace(GOOD, model_switch="no_such_switch")], "the model has no switch"),
         ([GOOD, GOOD], "stands in the catalogue 2 times"),
         (
             [replace(GOOD, id=f"XX-00{number}") for number in range(MOST_REQUIREMENTS_OF_ONE_TEST + 1)],
@@ -46,10 +49,23 @@ def test_a_planted_gap_is_found(planted: list[Requirement], problem: str, reposi
     assert [finding for finding in found if problem in finding]
 
 
-def test_what_is_tolerated_unchecked_is_unchecked() -> None:
-    unchecked = {requirement.id for requirement in load_requirements() if requirement.unchecked}
+@pytest.mark.parametrize("reason", ["unmet", "unchecked"])
+def test_a_must_that_nothing_checks_is_fine_with_a_reason(reason: str, repository: Path) -> None:
+    explained = replace(GOOD, checks=(), **{reason: "Because."})
 
-    assert unchecked >= TOLERATED_UNCHECKED
+    assert list(findings([explained], repository)) == []
+
+
+def test_the_errata_of_each_area_are_numbered_without_a_gap() -> None:
+    assert gaps_of_errata(load_requirements()) == []
+
+
+@pytest.mark.parametrize(("numbers", "gaps"), [(("T1", "T3"), ["T2"]), (("T1", "T1"), ["T1"]), (("T2",), ["T1"])])
+def test_a_planted_gap_in_the_errata_is_found(numbers: tuple[str, ...], gaps: list[str]) -> None:
+    planted = [replace(GOOD, erratum=number) for number in numbers]
+    others = [replace(GOOD, erratum=f"{area}1") for area in AREAS if area != "T"]
+
+    assert gaps_of_errata([*planted, *others]) == gaps
 
 
 def test_a_test_with_parameters_of_any_make_runs_on_many_examples() -> None:
@@ -85,3 +101,9 @@ def test_the_reference_page_is_the_catalogue(repository: Path) -> None:
     page = (repository / "docs/reference/requirements.md").read_text(encoding="utf-8")
 
     assert page == render_markdown(), "run: make docs"
+
+
+def test_the_page_of_errata_is_that_of_the_catalogue(repository: Path) -> None:
+    page = (repository / "docs/reference/errata.md").read_text(encoding="utf-8")
+
+    assert page == render_errata(), "run: make docs"

@@ -202,3 +202,24 @@ def test_spec_coverage_counts_each_chapter():
     counts = json.loads(spec("coverage", "--json"))
     assert sum(row[level]["all"] for row in counts for level in ("MUST", "SHOULD", "MAY")) == len(load_requirements())
     assert all(row["chapter"] in spec("coverage") for row in counts)
+
+
+def test_spec_coverage_names_what_is_not_met_and_what_nothing_covers_with_the_reason():
+    output = spec("coverage")
+    listed = output.partition("Covered by no check")[2]
+    unchecked, _, unmet = listed.partition("Not met, or not in full")
+    assert all(r.id in unchecked for r in load_requirements() if not r.checks)
+    assert all(r.id in unmet for r in load_requirements() if r.unmet)
+    assert "drawstring builds no index." in unchecked
+
+
+def test_spec_coverage_counts_what_is_not_met():
+    counts = json.loads(spec("coverage", "--json"))
+    assert sum(row["unmet"] for row in counts) == sum(r.unmet is not None for r in load_requirements())
+    assert sum(row["unchecked"] for row in counts) == sum(not r.checks for r in load_requirements())
+
+
+def test_spec_list_can_be_restricted_to_what_is_not_met():
+    entries = json.loads(spec("list", "--unmet", "--json"))
+    assert entries
+    assert all(entry["unmet"] for entry in entries)

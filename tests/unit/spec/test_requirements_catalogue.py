@@ -7,6 +7,7 @@ import pytest
 from drawstring_spec.errors import FormatError
 from drawstring_spec.requirements import (
     Level,
+    Reading,
     UnknownRequirementError,
     find_requirement,
     load_requirements,
@@ -14,7 +15,9 @@ from drawstring_spec.requirements import (
     render_markdown,
     select_requirements,
 )
+from drawstring_spec.steps import Step
 
+READINGS = 'text_reading = "a"\nactual_reading = "b"\nevidence = "c"\nerratum = "T1"'
 CHAPTER = """
 chapter = "Planted"
 prefix = "XX"
@@ -44,10 +47,32 @@ def test_a_requirement_is_read_with_its_text_on_one_line():
 
 
 def test_a_requirement_with_both_readings_differs_from_the_text():
-    readings = 'text_reading = "a"\nactual_reading = "b"\nevidence = "c"\nsource ='
+    readings = 'text_reading = "a"\nactual_reading = "b"\nevidence = "c"\nerratum = "T1"\nsource ='
     (requirement,) = parse_requirements(planted("source =", readings), "x.toml")
     assert requirement.differs
     assert (requirement.text_reading, requirement.actual_reading, requirement.evidence) == ("a", "b", "c")
+    assert (requirement.erratum, requirement.taken) == ("T1", Reading.ACTUAL)
+
+
+def test_a_requirement_says_which_reading_is_taken_what_decides_it_and_which_steps_it_is_about():
+    more = f'{READINGS}\ntaken = "own"\nmodel_switch = "salt"\nguarantee = "g"\nsteps = ["Crash"]\nsource ='
+    (requirement,) = parse_requirements(planted("source =", more), "x.toml")
+    assert (requirement.taken, requirement.model_switch, requirement.guarantee) == (Reading.OWN, "salt", "g")
+    assert requirement.steps == (Step.CRASH,)
+
+
+@pytest.mark.parametrize("reason", ["unmet", "unchecked"])
+def test_a_requirement_without_checks_gives_its_reason(reason):
+    text = planted('["tests/unit/x/test_y.py::test_z", "model::no lost update"]', f'[]\n{reason} = "Because."')
+    (requirement,) = parse_requirements(text, "x.toml")
+    assert requirement.checks == ()
+    assert requirement.as_dict()[reason] == "Because."
+
+
+def test_a_requirement_that_is_met_in_part_has_checks_and_says_what_is_missing():
+    (requirement,) = parse_requirements(planted("source =", 'unmet = "Half of it."\nsource ='), "x.toml")
+    assert requirement.checks
+    assert ("Not met", "Half of it.") in requirement.remarks()
 
 
 def test_plain_data_of_a_requirement_leaves_out_what_is_not_given():
@@ -76,9 +101,13 @@ def test_plain_data_of_a_requirement_leaves_out_what_is_not_given():
         (planted("MUST", "must"), "the level 'must'"),
         (planted('source = "Nowhere"', 'source = "Nowhere"\nevidence = "x"'), "both readings"),
         (planted('source = "Nowhere"', 'source = "Nowhere"\ntext_reading = "x"'), "both readings"),
-        (planted('source = "Nowhere"', 'source = "Nowhere"\nunchecked = "x"'), "and not both"),
+        (planted('source = "Nowhere"', 'source = "Nowhere"\nunchecked = "x"'), "says that nothing covers it"),
         (planted('["tests/unit/x/test_y.py::test_z", "model::no lost update"]', "[]"), "needs checks"),
-        (planted("tests/unit/x/test_y.py::test_z", "test_z"), "neither a test"),
+        (planted("tests/unit/x/test_y.py::test_z", "test_z"), "no test, promise"),
+        (planted("source =", 'steps = ["Jump"]\nsource ='), "no step"),
+        (planted("source =", 'taken = "text"\nsource ='), "no two readings"),
+        (planted("source =", f'{READINGS}\ntaken = "any"\nsource ='), "takes the reading"),
+        (planted("source =", READINGS.replace("T1", "one") + "\nsource ="), "the erratum"),
     ],
 )
 def test_a_chapter_that_is_not_well_formed_is_refused(content, says):
@@ -89,7 +118,7 @@ def test_a_chapter_that_is_not_well_formed_is_refused(content, says):
 def test_the_catalogue_is_sorted_by_id():
     ids = [requirement.id for requirement in load_requirements()]
     assert ids == sorted(ids)
-    assert len(ids) > 100
+    assert len(ids) > 300
 
 
 def test_a_requirement_is_found_by_its_id_in_any_case():
@@ -110,7 +139,8 @@ def test_a_chapter_is_selected_by_its_letters_or_its_title(chapter):
 def test_requirements_are_selected_by_level_and_by_difference():
     assert {r.level for r in select_requirements(level=Level.MAY)} == {Level.MAY}
     assert all(r.differs for r in select_requirements(differs=True))
-    assert all(r.unchecked for r in select_requirements(unchecked=True))
+    assert not any(r.checks for r in select_requirements(unchecked=True))
+    assert all(r.unmet for r in select_requirements(unmet=True))
 
 
 def test_conditions_of_a_selection_hold_together():

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from drawstring.codec.parquet_bytes import checked, open_parquet
 from drawstring.data.bloom import BloomFilter
 from drawstring.errors import CorruptFileError, FormatError
 from drawstring.ports import Storage
@@ -108,13 +109,10 @@ class BaseFileReader:
         wanted = names if columns is None else [name for name in columns if name in set(names)]
         content = self._fetch(groups, set(wanted), everything=len(wanted) == len(names))
         with _parsing(self.path):
-            file = pq.ParquetFile(
-                pa.BufferReader(content),
-                metadata=self.metadata,
-                read_dictionary=[name for name in dictionary_columns if name in set(wanted)],
-            )
+            texts = [name for name in dictionary_columns if name in set(wanted)]
+            file = open_parquet(content, metadata=self.metadata, dictionary_columns=texts)
             table = file.read_row_groups(groups, columns=wanted, use_threads=use_threads)
-            return table.select(wanted).replace_schema_metadata(None)
+            return checked(table.select(wanted).replace_schema_metadata(None))
 
     def batches(
         self, columns: Sequence[str], batch_rows: int, *, dictionary_columns: Sequence[str] = ()
@@ -137,17 +135,15 @@ class BaseFileReader:
             content = self._fetch([group], set(wanted), everything=False)
             with _parsing(self.path):
                 rows = min(batch_rows, self._narrow_rows(group, set(wanted)))
-                file = pq.ParquetFile(
-                    pa.BufferReader(content),
-                    metadata=self.metadata,
-                    read_dictionary=[name for name in dictionary_columns if name in set(wanted)],
-                )
+                texts = [name for name in dictionary_columns if name in set(wanted)]
+                file = open_parquet(content, metadata=self.metadata, dictionary_columns=texts)
                 found = file.iter_batches(batch_size=rows, row_groups=[group], columns=wanted)
             while True:
                 with _parsing(self.path):
                     batch = next(found, None)
-                if batch is None:
-                    break
+                    if batch is None:
+                        break
+                    checked(batch)
                 yield batch.select(wanted).replace_schema_metadata(None)
 
     def _narrow_rows(self, group: int, names: set[str]) -> int:

@@ -162,6 +162,7 @@ def encode_base_file(
         data_page_version="1.0",
         write_batch_size=_PAGE_ROWS,
         write_page_index=True,
+        write_page_checksum=True,  # as Java does: a reader tells a flipped bit
         **_PAGING,
     ) as writer:
         writer.write_table(rows, row_group_size=_group_rows(rows, layout.row_group_bytes))

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from drawstring.codec.parquet_bytes import checked, open_parquet
 from drawstring.data.bloom import BloomFilter
 from drawstring.data.key_order import same_order
 from drawstring.data.parquet_pages import (
@@ -199,8 +199,8 @@ class PagedFile:
         num_rows = int(self._pages_of(index, ordered[0]).row_counts()[wanted[ordered[0]]].sum())
         with self._parsing():
             content = small_file(self._layout, ordered, pieces, num_rows)
-            file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=[n for n in dictionary if n in chosen])
-            table = file.read(use_threads=False).replace_schema_metadata(None)
+            file = open_parquet(content, dictionary_columns=[n for n in dictionary if n in chosen])
+            table = checked(file.read(use_threads=False).replace_schema_metadata(None))
         if table.num_rows != num_rows:
             raise self._corrupt(f"{num_rows} rows by its page index are {table.num_rows}")
         return table

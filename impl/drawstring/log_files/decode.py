@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from drawstring.codec.parquet_bytes import checked, open_parquet
 from drawstring.data.schema import avro_to_arrow, parse_avro
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.hfile.reader import HFileReader
@@ -77,8 +77,8 @@ def _two_ints(block: LogBlock) -> tuple[int, int]:
 def _parquet(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
     target = avro_to_arrow(schema)
     try:
-        table = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content))).read(use_threads=False)
-        return table.select(target.names).cast(target)
+        table = open_parquet(pa.py_buffer(block.content)).read(use_threads=False)
+        return checked(table.select(target.names)).cast(target)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise _corrupt(block, f"its content is no Parquet file of its schema ({error})") from error
 

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from drawstring.codec import avro_container
+from drawstring.codec.parquet_bytes import checked, open_parquet
 from drawstring.errors import CorruptFileError, FormatError, NotFoundError
 from drawstring.ports import FileStatus, Storage
 from drawstring.table_config import TableConfig
@@ -279,8 +280,8 @@ def _read(storage: Storage, file: FileStatus, columns: Sequence[str]) -> pa.Tabl
     else:
         content = _sparse(storage, file, frozenset(columns))
     with _parsing(file.path):
-        table = pq.ParquetFile(pa.BufferReader(content)).read(columns=list(columns), use_threads=False)
-        return table.select(list(columns))
+        table = open_parquet(content).read(columns=list(columns), use_threads=False)
+        return checked(table.select(list(columns)))
 
 
 def _sparse(storage: Storage, file: FileStatus, columns: frozenset[str]) -> pa.Buffer:

@@ -128,7 +128,7 @@ def test_of_a_file_of_ours_a_look_up_decodes_a_page_of_each_column(monkeypatch):
     decoded = []
     read = pq.ParquetFile.read
     monkeypatch.setattr(
-        module.pq.ParquetFile, "read", lambda f, **k: (decoded.append(f.metadata.num_rows), read(f, **k))[1]
+        pq.ParquetFile, "read", lambda f, **k: (decoded.append(f.metadata.num_rows), read(f, **k))[1]
     )
     rows = file.rows_of_keys(KEY, pa.array(["key-010000"]))
     found = file.read(rows, [name for name in expected.column_names if name != "nested"])
@@ -159,14 +159,14 @@ def test_a_bloom_filter_that_has_no_key_spares_the_keys(monkeypatch):
     monkeypatch.setattr(
         BloomFilter, "might_contain", lambda self, keys: (asked.append(keys), np.zeros(len(keys), bool))[1]
     )
-    monkeypatch.setattr(module.pq, "ParquetFile", lambda *a, **k: pytest.fail("keys were read"))
+    monkeypatch.setattr(module, "open_parquet", lambda *a, **k: pytest.fail("keys were read"))
     assert len(file.rows_of_keys(KEY, pa.array(["key-010000"]))) == 0
     assert len(asked) == 1
 
 
 def test_keys_beyond_the_range_of_the_file_are_not_looked_for(monkeypatch):
     _, file = stored(of_our_writer(rows_of(is_sorted=False)))
-    monkeypatch.setattr(module.pq, "ParquetFile", lambda *a, **k: pytest.fail("keys were read"))
+    monkeypatch.setattr(module, "open_parquet", lambda *a, **k: pytest.fail("keys were read"))
     assert len(file.rows_of_keys(KEY, pa.array(["a", "zzz"]))) == 0
 
 

@@ -2,8 +2,8 @@
 
 Source: Java ``HFileBlock``, ``HFileDataBlock``, ``HFileRootIndexBlock``, ``HFileLeafIndexBlock``. The bytes are
 untrusted: no length is believed beyond the bytes that are there, and nothing is decompressed beyond the size that the
-block states and `MAX_BLOCK_BYTES` allows. Unlike Java's own reader, which passes over entries at the end of large
-blocks, a block is read to its uncompressed end.
+block states and `MAX_BLOCK_BYTES` allows. Checksums are compared, which Hudi's own reader leaves out. Unlike that
+reader, which passes over entries at the end of large blocks, a block is read to its uncompressed end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import google_crc32c
 import pyarrow as pa
 
 from drawstring.errors import CorruptFileError, UnsupportedTableError
@@ -25,6 +27,10 @@ MAX_BLOCK_BYTES: Final = 512 * 1024 * 1024
 _HEADER = struct.Struct(">8siiqbii")
 _INDEX_ENTRY = struct.Struct(">qi")
 _INT = struct.Struct(">i")
+_CHECKSUMS: Final[Mapping[int, Callable[[bytes], int]]] = {
+    ChecksumType.CRC32: zlib.crc32,
+    ChecksumType.CRC32C: google_crc32c.value,
+}
 _ARROW_CODECS: Final = {Codec.SNAPPY: "snappy", Codec.LZ4: "lz4_raw", Codec.ZSTD: "zstd", Codec.BZIP2: "bz2"}
 
 
@@ -72,7 +78,8 @@ def unpack(raw: memoryview, codec: Codec, expected_magic: bytes, *, path: str, o
         offset: of the block in its file.
 
     Raises:
-        CorruptFileError: the block is another one, is not whole, or does not decompress to its stated size.
+        CorruptFileError: the block is another one, is not whole, has other bytes than its checksums say, or does not
+            decompress to its stated size.
         UnsupportedTableError: the codec is one that drawstring has no library for.
 
     """
@@ -81,27 +88,29 @@ def unpack(raw: memoryview, codec: Codec, expected_magic: bytes, *, path: str, o
         raise corrupt(path, offset, f"it begins with {header.magic!r} instead of {expected_magic!r}")
     if header.stored_size > len(raw):
         raise corrupt(path, offset, f"it states {header.stored_size} bytes where {len(raw)} are")
-    _check_first_crc32(raw, header, path, offset)
+    _check_checksums(raw, header, path, offset)
     content = _decompress(raw[BLOCK_HEADER_BYTES : header.data_end], codec, header.uncompressed_size, path, offset)
     if len(content) != header.uncompressed_size:
         raise corrupt(path, offset, f"it decompresses to {len(content)} bytes instead of {header.uncompressed_size}")
     return content
 
 
-def _check_first_crc32(raw: memoryview, header: BlockHeader, path: str, offset: int) -> None:
-    """Compare CRC32 checksums; CRC32C, which Hudi writes, has no kernel in our libraries and is left to gzip's own."""
-    if header.checksum_type != ChecksumType.CRC32:
+def _check_checksums(raw: memoryview, header: BlockHeader, path: str, offset: int) -> None:
+    """Compare the checksums of a block: each is of so many bytes, the header among them, and stands behind the data."""
+    if header.checksum_type == ChecksumType.NONE:
         return
+    if header.checksum_type not in _CHECKSUMS:
+        raise corrupt(path, offset, f"it has checksums of the type {header.checksum_type}, which no HFile has")
     (per_checksum,) = _INT.unpack_from(raw, 25)
     if per_checksum <= 0:
         raise corrupt(path, offset, f"it has a checksum every {per_checksum} bytes")
+    checksum = _CHECKSUMS[header.checksum_type]
     position = header.data_end
     for start in range(0, header.data_end, per_checksum):
         if position + _INT.size > header.stored_size:
             raise corrupt(path, offset, "it has too few checksums")
-        if zlib.crc32(raw[start : min(start + per_checksum, header.data_end)]) != int.from_bytes(
-            raw[position : position + 4], "big"
-        ):
+        piece = bytes(raw[start : min(start + per_checksum, header.data_end)])
+        if checksum(piece) != int.from_bytes(raw[position : position + _INT.size], "big"):
             raise corrupt(path, offset, f"the checksum of its bytes from {start} on is wrong")
         position += _INT.size
 

@@ -95,6 +95,29 @@ def test_a_block_that_decompresses_to_more_than_it_states_is_refused():
         entries_of(open_file(bytes(content)))
 
 
+@pytest.mark.parametrize("checksum_type", [1, 2])
+@pytest.mark.parametrize("checksum_every", [64, 16 * 1024, 2**30])
+def test_a_flipped_bit_is_told_by_the_checksums(checksum_type, checksum_every):
+    options = {"checksum_type": checksum_type, "checksum_every": checksum_every}
+    content = HFileWriter(codec=Codec.NONE, **options).write({b"a": b"one value", b"b": b"another"})
+    assert entries_of(open_file(content)) == {b"a": b"one value", b"b": b"another"}
+    at = content.index(b"another")
+    with pytest.raises(CorruptFileError, match="checksum"):
+        entries_of(open_file(content[:at] + b"A" + content[at + 1 :]))
+
+
+def test_a_file_without_checksums_is_read():
+    content = HFileWriter(codec=Codec.NONE, checksum_type=0).write({b"a": b"one value"})
+    assert entries_of(open_file(content)) == {b"a": b"one value"}
+
+
+def test_checksums_of_a_type_that_is_not_known_are_refused():
+    content = bytearray(HFileWriter(codec=Codec.NONE).write({b"a": b"one value"}))
+    content[24] = 7
+    with pytest.raises(CorruptFileError, match="type 7"):
+        entries_of(open_file(bytes(content)))
+
+
 @given(st.data())
 def test_damage_ends_in_a_named_error_or_in_true_rows(data):
     content = bytearray(FILE)

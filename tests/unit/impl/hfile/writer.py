@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import struct
+import zlib
+
+import google_crc32c
 
 from drawstring_spec.hfile_format import Codec
 
@@ -36,7 +39,16 @@ def hadoop_vint(value: int) -> bytes:
 
 
 class HFileWriter:
-    def __init__(self, *, codec: Codec = Codec.GZ, block_bytes: int = 64 * 1024, leaf_entries: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        codec: Codec = Codec.GZ,
+        block_bytes: int = 64 * 1024,
+        leaf_entries: int = 0,
+        checksum_type: int = 2,
+        checksum_every: int = CHECKSUM_EVERY,
+    ) -> None:
+        self.checksum_type, self.checksum_every = checksum_type, checksum_every
         self.out = bytearray()
         self.codec, self.block_bytes, self.leaf_entries = codec, block_bytes, leaf_entries
         self.uncompressed = 0
@@ -44,8 +56,13 @@ class HFileWriter:
     def block(self, magic: bytes, content: bytes) -> tuple[int, int]:
         data = gzip.compress(content, 1, mtime=0) if self.codec is Codec.GZ else content
         offset = len(self.out)
-        self.out += struct.pack(">8siiqbii", magic, len(data) + 4, len(content), -1, 2, CHECKSUM_EVERY, 33 + len(data))
-        self.out += data + b"\x00\x00\x00\x00"
+        every, kind = self.checksum_every, self.checksum_type
+        count = -(-(33 + len(data)) // every)
+        head = struct.pack(">8siiqbii", magic, len(data) + 4 * count, len(content), -1, kind, every, 33 + len(data))
+        stored = head + data
+        pieces = [stored[i : i + every] for i in range(0, len(stored), every)]
+        checksum = {0: lambda piece: 0, 1: zlib.crc32, 2: google_crc32c.value}[kind]
+        self.out += stored + b"".join(struct.pack(">I", checksum(piece)) for piece in pieces)
         self.uncompressed += 33 + len(content)
         return offset, len(self.out) - offset
 

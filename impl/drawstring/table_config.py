@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 SUPPORTED_VERSION: Final = 8
+READABLE_FORMATS: Final = frozenset({"parquet", "orc"})
+"""Formats of base files that are read, as their extensions name them."""
 _LAYOUT_VERSION: Final = "2"
 _GENERATORS_BY_CLASS: Final = {
     "SimpleKeyGenerator": "SIMPLE",
@@ -102,6 +104,13 @@ class TableConfig:
     metadata_partitions: tuple[str, ...]
     cdc_enabled: bool
     properties: Mapping[str, str]
+
+    @property
+    def base_file_extensions(self) -> frozenset[str]:
+        """Extensions of the table's base files: others in its folders are none, as in Java."""
+        if self.properties.get("hoodie.table.multiple.base.file.formats.enable", "").lower() == "true":
+            return READABLE_FORMATS
+        return frozenset({self.base_file_format.lower()})
 
     @classmethod
     def from_properties(cls, values: Mapping[str, str]) -> Self:

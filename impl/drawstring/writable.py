@@ -38,6 +38,8 @@ def _problems(config: TableConfig) -> Iterator[str]:
         yield f"its hoodie.table.type is {config.table_type.value}, and log files are not written yet"
     if config.base_file_format != "PARQUET":
         yield f"its hoodie.table.base.file.format is {config.base_file_format}"
+    if len(config.base_file_extensions) > 1:
+        yield "its hoodie.table.multiple.base.file.formats.enable is true"
     if config.cdc_enabled:
         yield "its hoodie.table.cdc.enabled is true, and changes are not logged yet"
     if not config.populate_meta_fields:

@@ -15,14 +15,14 @@ from typing import Any, Final
 import pyarrow as pa
 
 from drawstring.context import TableContext
-from drawstring.data.base_file_reader import open_base_file
+from drawstring.data.row_files import open_row_file
 from drawstring.data.schema import arrow_to_avro, avro_to_arrow, parse_avro, record_name, without_meta_fields
 from drawstring.errors import CorruptFileError, SchemaError
 from drawstring.read.schema_history import InternalField, load_history, parse_internal_schema
 from drawstring.read.view import load_snapshot
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
-from drawstring_spec.footers import AVRO_SCHEMA
+from drawstring_spec.footers import AVRO_SCHEMA, ORC_AVRO_SCHEMA
 from drawstring_spec.meta_fields import META_FIELDS
 
 _KEEP_THE_SCHEMA: Final = frozenset({"CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT"})
@@ -110,8 +110,8 @@ def _in_data_file(context: TableContext, timeline: Timeline) -> TableSchema | No
     files = load_snapshot(context, timeline=timeline, read_optimized=True).base_files()
     if not files:
         return None
-    file = open_base_file(context.ports.storage, files[-1].path, files[-1].size)
-    avro = file.footer.get(AVRO_SCHEMA)
+    file = open_row_file(context.ports.storage, files[-1].path, files[-1].size)
+    avro = file.footer.get(AVRO_SCHEMA, file.footer.get(ORC_AVRO_SCHEMA))
     if avro is not None:
         return _plain(parse_avro(avro.decode("utf-8", errors="replace")))
     name, namespace = record_name(context.config.name)

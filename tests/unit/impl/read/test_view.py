@@ -243,8 +243,8 @@ def test_a_file_of_change_data_is_no_log_file_of_the_slice(table):
 
 
 def test_base_files_of_another_format_are_refused():
-    table = HandMadeTable(properties={"hoodie.table.base.file.format": "ORC"})
-    with pytest.raises(UnsupportedTableError, match="ORC"):
+    table = HandMadeTable(properties={"hoodie.table.base.file.format": "HFILE"})
+    with pytest.raises(UnsupportedTableError, match="HFILE"):
         load_snapshot(table.context(), read_optimized=True)
 
 

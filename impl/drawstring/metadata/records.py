@@ -117,9 +117,10 @@ def decode_files(schema: str, values: pa.ChunkedArray, *, path: str) -> pa.Table
     for name in _OTHER_PAYLOADS:
         if name in records.column_names and records.column(name).null_count < len(flat):
             raise CorruptFileError(f"A record of the partition 'files' in {path} says something else.", rule="MT-001")
-    maps = _one_chunk(records.column(Payload.FILES.value))
-    if not _tells_files(maps.type):
-        raise CorruptFileError(f"The partition 'files' in {path} has values of type {maps.type}.", rule="MT-001")
+    index = records.schema.get_field_index(Payload.FILES.value)
+    if index < 0 or not _tells_files(records.schema.field(index).type):
+        raise CorruptFileError(f"The partition 'files' in {path} has values of another schema.", rule="MT-001")
+    maps = _one_chunk(records.column(index))
     lists = maps.cast(pa.list_(pa.struct([maps.type.key_field, maps.type.item_field])))
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     entries = lists.flatten()

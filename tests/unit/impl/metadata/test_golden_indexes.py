@@ -10,14 +10,19 @@ from functools import cache
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drawstring.log_files.blocks import read_blocks
 from drawstring.metadata.keys import hashed_file, hashed_name, secondary_prefix
+from drawstring.metadata.merging import merge_files
 from drawstring_conformance.vectors import Case, load_case, load_cases
 from drawstring_spec.footers import BLOOM_FILTER
 from drawstring_spec.log_format import BlockType
 from drawstring_spec.names import BaseFileName
 from unit.impl.log_files.test_golden_blocks import deleted
+from unit.impl.metadata.made import files
+from unit.impl.metadata.test_merging import puts
 
 ALL, LISTING, STATS, BLOOM, LOCATION, PARTITION_STATS, SECONDARY = 1, 2, 3, 4, 5, 6, 7
 
@@ -184,3 +189,15 @@ def test_only_the_listing_keeps_what_is_deleted():
     members = [value for row in kept for value in row.values() if isinstance(value, dict) and "isDeleted" in value]
     assert members
     assert not any(member["isDeleted"] for member in members)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.none() | st.integers(0, 9), min_size=1, max_size=3)))
+def test_a_change_of_a_listing_that_is_applied_twice_is_one_change(steps):
+    once = [puts({"p": files(**step)}) for step in steps]
+    again = once[-1:]
+    live = [listed(merge_files(sources)) for sources in (once, [*once, *again])]
+    assert live[0] == live[1]
+
+
+def listed(merged) -> dict:
+    return {row["name"]: row["size"] for row in merged.to_pylist() if not row["isDeleted"]}

@@ -1,0 +1,69 @@
+"""Which rows the entries of a delete block remove, by the kind of their ordering values."""
+
+from __future__ import annotations
+
+import io
+
+import fastavro
+import pyarrow as pa
+import pytest
+
+from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.view import load_snapshot
+from drawstring_spec.log_format import BlockType, HeaderKey
+from drawstring_spec.merge_modes import PAYLOAD_CLASSES, STRATEGY_IDS, MergeMode
+from drawstring_spec.payloads import NAMESPACE, SCHEMAS
+from unit.impl.log_files.test_blocks import block
+from unit.impl.read.tables import HandMadeTable, at, avro_text
+
+SCHEMA = pa.schema([("id", pa.string()), ("n", pa.int64()), ("day", pa.string())])
+BY_EVENT_TIME = {
+    "hoodie.table.type": "MERGE_ON_READ",
+    "hoodie.table.precombine.field": "n",
+    "hoodie.record.merge.mode": MergeMode.EVENT_TIME_ORDERING,
+    "hoodie.record.merge.strategy.id": STRATEGY_IDS[MergeMode.EVENT_TIME_ORDERING],
+    "hoodie.compaction.payload.class": PAYLOAD_CLASSES[MergeMode.EVENT_TIME_ORDERING],
+}
+
+
+def delete_block(ordering) -> bytes:
+    entry = {"recordKey": "k", "partitionPath": "p", "orderingVal": ordering}
+    content = io.BytesIO()
+    fastavro.schemaless_writer(content, SCHEMAS["HoodieDeleteRecordList"], {"deleteRecordList": [entry]})
+    raw = content.getvalue()
+    framed = (3).to_bytes(4, "big") + len(raw).to_bytes(4, "big") + raw
+    return block(BlockType.DELETE, {HeaderKey.INSTANT_TIME: at(3)}, framed)
+
+
+def rows_left(ordering) -> int:
+    """How many rows of a file with one row, of ordering value 7, are left by a delete with `ordering`."""
+    table = HandMadeTable(schema=SCHEMA, properties=BY_EVENT_TIME)
+    table.base_file("p", "f-0", 1, pa.table({"id": ["k"], "n": [7], "day": ["p"]}, schema=SCHEMA))
+    table.commit(1, 2, schema=avro_text(SCHEMA))
+    table.storage.put(f"p/.f-0_{at(3)}.log.1_0-0-0", delete_block(ordering))
+    table.commit(3, 4, schema=avro_text(SCHEMA))
+    context = table.context()
+    return read_snapshot(context, load_snapshot(context)).num_rows
+
+
+def wrapped(kind: str, value) -> tuple[str, dict]:
+    return f"{NAMESPACE}.{kind}", {"value": value}
+
+
+@pytest.mark.parametrize(
+    ("ordering", "left"),
+    [(wrapped("LongWrapper", 6), 1), (wrapped("LongWrapper", 7), 0), (wrapped("LongWrapper", 8), 0)],
+    ids=["older", "equal", "newer"],
+)
+def test_a_delete_of_the_columns_own_type_removes_what_is_not_newer(ordering, left):
+    assert rows_left(ordering) == left
+
+
+@pytest.mark.parametrize("ordering", [None, wrapped("IntWrapper", 0)], ids=["none", "the integer nought"])
+def test_a_delete_without_an_ordering_value_removes_whatever_is_there(ordering):
+    assert rows_left(ordering) == 0
+
+
+@pytest.mark.parametrize("ordering", [wrapped("IntWrapper", 6), wrapped("StringWrapper", "6")])
+def test_a_delete_whose_value_is_of_another_type_removes_whatever_is_there(ordering):
+    assert rows_left(ordering) == 0

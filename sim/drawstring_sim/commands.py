@@ -6,6 +6,7 @@ Whose duty: to show on a terminal what `drawstring_sim.histories` finds; nothing
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 from collections import Counter
 from typing import Annotated
@@ -27,6 +28,7 @@ app = typer.Typer(
 
 SHOWN = 60
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CalmOption = Annotated[bool, typer.Option("--calm", help="No crash, error, pause or wrong clock.")]
 
 
@@ -42,6 +44,7 @@ def run(
     writers: Annotated[int, typer.Option(help="Writers at work at a time.", min=1, max=8)] = ROUGH.writers,
     operations: Annotated[int, typer.Option(help="Operations of each writer.", min=1, max=100)] = ROUGH.operations,
     calm: CalmOption = False,  # noqa: FBT002 -- a flag of the command line
+    as_json: JsonOption = False,  # noqa: FBT002 -- a flag of the command line
 ) -> None:
     """Run seeded histories of several writers until one breaks a promise, and tell that one.
 
@@ -51,7 +54,7 @@ def run(
     """
     weather = dataclasses.replace(CALM if calm else ROUGH, writers=writers, operations=operations)
     logging.getLogger("drawstring").setLevel(logging.ERROR)
-    console = Console()
+    console = Console(stderr=as_json)
     told: Counter[str] = Counter()
     steps = moves = 0
     with Progress(console=console, transient=True) as progress:
@@ -60,6 +63,10 @@ def run(
             told.update(_outcomes(history))
             steps += history.steps
             moves += history.moves
+    if as_json:
+        outcomes = dict(told.most_common())
+        typer.echo(json.dumps({"histories": seeds, "outcomes": outcomes, "port_calls": steps, "moves": moves}))
+        return
     table = Table("what writers were told", "times", title=f"{seeds} histories, no promise broken")
     for outcome, count in told.most_common():
         table.add_row(outcome, str(count))
@@ -72,11 +79,17 @@ def tell(
     seed: Annotated[int, typer.Argument(help="The history's seed.")],
     shown: Annotated[int, typer.Option(help="How many of the last lines.", min=1)] = SHOWN,
     calm: CalmOption = False,  # noqa: FBT002 -- a flag of the command line
+    as_json: JsonOption = False,  # noqa: FBT002 -- a flag of the command line
 ) -> None:
     """Tell one history, line by line: who changed which file, who said what, who died."""
     logging.getLogger("drawstring").setLevel(logging.ERROR)
-    console = Console()
+    console = Console(stderr=as_json)
     history = _run_or_tell(seed, CALM if calm else ROUGH, console)
+    if as_json:
+        attempts = [str(attempt) for attempt in history.attempts]
+        lines = narrate(history.recorder.entries, shown).splitlines()
+        typer.echo(json.dumps({"seed": seed, "lines": lines, "attempts": attempts}, indent=1))
+        return
     console.print(narrate(history.recorder.entries, shown), markup=False, highlight=False)
     for attempt in history.attempts:
         console.print(str(attempt), markup=False, highlight=False)

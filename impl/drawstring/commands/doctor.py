@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from drawstring.commands.as_json import to_json
 from drawstring.doctor import Report, Severity, all_checks, examine
 from drawstring.options import Options
 from drawstring.runtime import production_ports
@@ -53,7 +53,7 @@ def doctor(
             step=lambda what: status.update(f"[dim]Is it so: {escape(what)}?[/]"),
         )
     if as_json:
-        typer.echo(json.dumps(report_as_json(report), indent=1))
+        typer.echo(to_json(report_as_json(report), indent=1))
     else:
         show_report(report)
     if not report.is_healthy:
@@ -111,7 +111,7 @@ def _list_checks(*, as_json: bool) -> None:
             {"check": c.name, "rules": list(c.rules), "severity": c.severity.value, "says": c.says, "deep": c.deep}
             for c in every
         ]
-        typer.echo(json.dumps(fields, indent=1))
+        typer.echo(to_json(fields, indent=1))
         return
     grid = Grid(title=f"{len(every)} checks", title_justify="left", header_style="dim", box=None, pad_edge=False)
     for heading in ("check", "says", "rules", "severity", "deep"):

@@ -5,9 +5,9 @@ Whose duty: read only. Everything shown comes from the timeline, the commits' me
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Final
 
+import pyarrow as pa
 import typer
 from rich.console import Console, Group
 from rich.markup import escape
@@ -15,8 +15,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import drawstring as ds
+from drawstring.commands.as_json import to_json
 from drawstring.commands.display import format_size, format_time, render_history, render_timeline, short_file_id
 from drawstring.commands.history import OperationFacts, load_history
+from drawstring.errors import SchemaError
 from drawstring.files import FileSlice
 from drawstring.runtime import open_storage
 from drawstring.table_config import TableConfig
@@ -52,7 +54,7 @@ def show(path: PathArgument, *, as_json: JsonOption = False) -> None:
             {
                 "uri": table.uri,
                 "properties": dict(sorted(table.config.properties.items())),
-                "schema": {field.name: str(field.type) for field in table.schema},
+                "schema": {field.name: str(field.type) for field in _schema(table)},
                 "timeline": [_operation(facts) for facts in history.operations],
                 "slices": [_slice(one) for one in table.file_slices()],
             }
@@ -110,9 +112,17 @@ def _properties(uri: str, config: TableConfig) -> Grid:
     return grid
 
 
+def _schema(table: ds.Table) -> pa.Schema:
+    """The table's columns; none where it has none yet: the rest can be shown all the same."""
+    try:
+        return table.schema
+    except SchemaError:
+        return pa.schema([])
+
+
 def _columns(table: ds.Table) -> Text:
     columns = Text("\n")
-    for field in table.schema:
+    for field in _schema(table):
         columns.append(f"{field.name} ", style="cyan").append(f"{field.type}  ", style="dim")
     return columns
 
@@ -144,4 +154,4 @@ def _slice(one: FileSlice) -> dict[str, Any]:
 
 
 def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=1))
+    typer.echo(to_json(value, indent=1))

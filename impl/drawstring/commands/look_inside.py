@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from drawstring.commands.as_json import to_json
 from drawstring.commands.display import format_size
 from drawstring.errors import NotFoundError
 from drawstring.hfile.reader import HFileReader
@@ -34,7 +34,7 @@ def log(path: FileArgument, *, rows: RowsOption = 0, as_json: JsonOption = False
     blocks = [_block(block, rows) for block in read_blocks(memoryview(_content(path)), path=path.name)]
     if as_json:
         for block in blocks:
-            typer.echo(json.dumps(block, default=str))
+            typer.echo(to_json(block))
         return
     console = Console()
     grid = Grid(title=escape(path.name), title_justify="left", header_style="dim", box=None, pad_edge=False)
@@ -47,7 +47,7 @@ def log(path: FileArgument, *, rows: RowsOption = 0, as_json: JsonOption = False
     console.print(grid)
     for block in blocks:
         for row in block["rows"]:
-            console.print(escape(f"{block['offset']:,}: {json.dumps(row, default=str)}"), highlight=False)
+            console.print(escape(f"{block['offset']:,}: {to_json(row)}"), highlight=False)
 
 
 def hfile(path: FileArgument, *, rows: RowsOption = 20, as_json: JsonOption = False) -> None:
@@ -61,7 +61,7 @@ def hfile(path: FileArgument, *, rows: RowsOption = 20, as_json: JsonOption = Fa
     every_key = (key for block in reader.blocks() for key in block.keys)
     keys = [key.decode("utf-8", "replace") for key in itertools.islice(every_key, rows)]
     if as_json:
-        typer.echo(json.dumps({"entries": reader.num_entries, "file_info": info, "keys": keys}))
+        typer.echo(to_json({"entries": reader.num_entries, "file_info": info, "keys": keys}))
         return
     console = Console()
     console.print(f"[bold]{escape(path.name)}[/]  {reader.num_entries:,} entries, {format_size(len(content))}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
@@ -13,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 import drawstring as ds
+from drawstring.commands.as_json import to_json
 from drawstring.commands.display import format_size
 from drawstring.commands.doctor import report_as_json, show_report
 from drawstring.commands.look import PathArgument
@@ -106,7 +106,7 @@ def metadata(
         report = examine(production_ports(path, Options.parse({})), deep=True, only=VERIFIED)
         shown["verify"] = report_as_json(report)
     if as_json:
-        typer.echo(json.dumps(shown, indent=1, default=_text))
+        typer.echo(to_json(shown, indent=1))
     else:
         _show(shown, report)
     if report is not None and not report.is_healthy:
@@ -177,11 +177,8 @@ def _plain(value: Any) -> Any:
         if len(members) == 1 and isinstance(members[0], Mapping) and set(members[0]) == {"value"}:
             return members[0]["value"]
         return {name: _plain(member) for name, member in value.items()}
-    return value
-
-
-def _text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    # Filters are base64 as bytes already.
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _show(shown: Mapping[str, Any], report: Report | None) -> None:
@@ -219,7 +216,7 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> Grid:
     for name in names:
         grid.add_column(escape(name), overflow="fold")
     for row in rows:
-        grid.add_row(*("" if row[name] is None else escape(_shortened(_text(row[name]))) for name in names))
+        grid.add_row(*("" if row[name] is None else escape(_shortened(str(row[name]))) for name in names))
     return grid
 
 

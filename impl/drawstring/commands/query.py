@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 import drawstring as ds
+from drawstring.commands.as_json import to_json
 from drawstring.commands.look import AsOfOption, PathArgument
 from drawstring.errors import InputError
 
@@ -150,4 +151,4 @@ def print_rows(table: pa.Table, output: Format, *, total: int) -> None:
 def _json_lines(table: pa.Table) -> Iterator[str]:
     for batch in table.to_batches():
         for row in batch.to_pylist():
-            yield json.dumps(row, default=str)
+            yield to_json(row)

@@ -14,6 +14,7 @@ from drawstring_conformance.exec_target import ExecTarget, ExecTargetError, Quer
 from drawstring_conformance.runner import Outcome, judge
 from drawstring_conformance.targets import UnsupportedQueryError, load_target
 from drawstring_conformance.vectors import QueryType, load_case
+from meta.documents import python_blocks
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "judge-a-reader.md"
 QUERY = {"type": "snapshot", "as_of": None, "start": None, "end": None, "read_options": {}}
@@ -121,3 +122,12 @@ def test_the_example_of_the_documents_passes(tmp_path):
     assert by_type[Outcome.PASSED] == {QueryType.SNAPSHOT, QueryType.TIME_TRAVEL}
     assert by_type[Outcome.FAILED] == set()
     assert QueryType.INCREMENTAL in by_type[Outcome.UNSUPPORTED]
+
+
+def test_the_reader_of_the_documents_is_a_target():
+    code = python_blocks(PAGE.read_text())[0].code
+    names = {}
+    exec(code, names)
+    ((_, verdicts),) = judge([load_case("mor_clustering")], names["MyReader"]())
+    assert {v.outcome for v in verdicts if v.type is QueryType.SNAPSHOT} == {Outcome.PASSED}
+    assert {v.outcome for v in verdicts if v.type is not QueryType.SNAPSHOT} == {Outcome.UNSUPPORTED}

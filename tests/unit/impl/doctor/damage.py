@@ -335,7 +335,7 @@ OF_ROWS = tuple(
         ("meta-columns", "DF-005", COW, value("_hoodie_partition_path", "z"), REWRITTEN | {"record-index"}),
         ("meta-columns", "DF-006", STATS, value("_hoodie_file_name", "z", HIVE), REWRITTEN),
         ("unique-keys", "SL-005", COW, rows(lambda t: pa.concat_tables([t, t.slice(0, 2)])), RECOUNTED),
-        ("key-ranges", "DF-007", STATS, value("_hoodie_record_key", "zz", HIVE), REWRITTEN | {"column-stats"}),
+        ("key-ranges", "DF-007", STATS, value("_hoodie_record_key", "zz", HIVE), REWRITTEN | {"column-stats", "bloom-filters"}),
         ("bloom-filters", "DF-007", STATS, value("_hoodie_record_key", lambda key: key + "x", HIVE), REWRITTEN),
         ("column-stats", "MT-005", STATS, value("ts", 10**15, HIVE), REWRITTEN),
         ("column-stats", "MT-005", STATS, value("ts", None, HIVE), REWRITTEN),

@@ -343,6 +343,14 @@ _SPARK = (
 
 _READ = (
     OptionSpec(
+        "hoodie.merge.use.record.positions",
+        bool,
+        True,
+        "Log records are merged with base rows by their positions in the base file, where all log blocks of a file "
+        "slice have them; otherwise, and where this is false, by record keys.",
+        used_by="read",
+    ),
+    OptionSpec(
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
         bool,
         True,

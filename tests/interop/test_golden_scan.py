@@ -65,3 +65,14 @@ def test_columns_and_a_filter_change_nothing_else(case, open_table):
 
 def test_no_golden_query_is_left_out():
     assert sum(len(queries(case)) for case in load_cases()) == NUM_QUERIES
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in load_cases() if c.table_type == "MERGE_ON_READ"], ids=lambda case: case.name
+)
+def test_merging_by_positions_and_by_keys_gives_the_same_rows(case, tmp_path):
+    path = str(case.extract(tmp_path / case.name))
+    by_position = ds.Table.open(path)
+    by_key = ds.Table.open(path, options={"hoodie.merge.use.record.positions": False})
+    for query in queries(case):
+        assert by_position.read(**of(query)) == by_key.read(**of(query)), query.id

@@ -206,6 +206,7 @@ def slice_query(
         constants={name: value for name, value in values.items() if name in merged.names},
         current=schema.current,
         history=schema.history,
+        positions=context.options["hoodie.merge.use.record.positions"],
     )
 
 

@@ -7,7 +7,7 @@ from a picklable question to Arrow columns. Bytes are fetched through the storag
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from drawstring.log_files.scan import Visible, visible_blocks
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.base_query import FileQuery, base_file_parts, read_base_file
 from drawstring.read.mergers import find_merger
+from drawstring.read.positions import by_position, check_all_seen, have_positions
 from drawstring.read.schema_history import InternalField, by_current_names, file_version
 from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.log_format import BlockType
@@ -86,6 +87,7 @@ class SliceQuery:
         constants: values of columns that are the same for all rows.
         current: the table's columns by id, where its schema evolves by ids.
         history: schemas by id, by requested time.
+        positions: whether rows may be merged by their positions, where log files have them.
 
     """
 
@@ -98,15 +100,21 @@ class SliceQuery:
     constants: dict[str, pa.Scalar]
     current: InternalField | None = None
     history: tuple[tuple[int, InternalField], ...] = ()
+    positions: bool = True
 
 
 def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRules) -> pa.Schema:
     """Return `columns` and behind them those that decide which rows are the same, which is newer, which is deleted."""
-    wanted = [RECORD_KEY] if rules.has_record_key else list(rules.keys.record_key_fields)
-    wanted += [rules.ordering_field or "", rules.delete_field or "", IS_DELETED, OPERATION]
-    top_level = [name.partition(".")[0] for name in wanted]
-    extra = [n for n in dict.fromkeys(top_level) if n in available.names and n not in columns.names]
+    keys = [RECORD_KEY] if rules.has_record_key else [n.partition(".")[0] for n in rules.keys.record_key_fields]
+    wanted = dict.fromkeys([*keys, *_deciding(rules)])
+    extra = [n for n in wanted if n in available.names and n not in columns.names]
     return pa.schema([*columns, *(available.field(n) for n in extra)])
+
+
+def _deciding(rules: MergeRules) -> list[str]:
+    """Columns that decide which of two rows is newer, and whether it is deleted."""
+    names = [rules.ordering_field or "", rules.delete_field or "", IS_DELETED, OPERATION]
+    return [name.partition(".")[0] for name in names]
 
 
 def read_slice(task: TaskContext, query: SliceQuery) -> pa.Table:
@@ -137,25 +145,52 @@ def slice_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None = N
     Raises as `read_slice`.
 
     """
-    batches = log_batches(task, query)
+    blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
+    positional = _merges_by_position(blocks, query)
+    if positional:
+        query = _without_keys(query)
+    batches = _batches(blocks, query, positional=positional)
     if not batches:
         for part in _base_parts(task, query, batch_rows):
             yield part.select(query.columns.names)
         return
     log = _log_of(batches, query)
-    num_entries = sum(len(batch.keys) for batch in batches)
-    del batches
+    num_entries, first_row = sum(len(batch.keys) for batch in batches), 0
+    del blocks, batches
     for part in _base_parts(task, query, None if batch_rows is None else max(batch_rows, num_entries)):
-        merged = log.merge(part, row_keys(part, query.rules), base_ordering(part, query))
-        yield merged.select(query.columns.names)
+        rows = np.arange(first_row, first_row + part.num_rows)
+        first_row += part.num_rows
+        keys = pa.array(rows) if positional else row_keys(part, query.rules)
+        yield log.merge(part, keys, base_ordering(part, query)).select(query.columns.names)
+    if positional and query.base is not None:
+        check_all_seen(log.unseen, query.base.file)
     yield log.rest().select(query.columns.names)
 
 
 def log_batches(task: TaskContext, query: SliceQuery) -> list[LogBatch]:
     """Return what the log files of a slice say, oldest first; no batch is empty. Raises as `read_slice`."""
-    blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
-    batches = [_batch(block, query) for block in blocks]
+    return _batches(visible_blocks(_blocks(task.storage, query.logs), query.visible), query, positional=False)
+
+
+def _batches(blocks: Sequence[LogBlock], query: SliceQuery, *, positional: bool) -> list[LogBatch]:
+    batches = [_batch(block, query, positional=positional) for block in blocks]
     return [batch for batch in batches if len(batch.keys)]
+
+
+def _merges_by_position(blocks: Sequence[LogBlock], query: SliceQuery) -> bool:
+    """Whether rows are merged by where they are: all blocks say so, and all rows of the base file are read."""
+    base = query.base
+    return query.positions and base is not None and base.record_keys is None and have_positions(blocks, base.file)
+
+
+def _without_keys(query: SliceQuery) -> SliceQuery:
+    """Leave columns out that are read for their keys alone."""
+    rules = query.rules
+    keys = {RECORD_KEY, *(name.partition(".")[0] for name in rules.keys.record_key_fields)}
+    keys -= {*query.columns.names, *_deciding(rules)}
+    columns = pa.schema([field for field in query.merged_columns if field.name not in keys])
+    base = query.base if query.base is None else replace(query.base, columns=columns)
+    return replace(query, merged_columns=columns, base=base)
 
 
 def _base_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None) -> Iterator[pa.Table]:
@@ -191,8 +226,20 @@ def _blocks(storage: Storage, logs: Sequence[LogFile]) -> list[LogBlock]:
     return found
 
 
-def _batch(block: LogBlock, query: SliceQuery) -> LogBatch:
-    return _deletes(block, query) if block.type is BlockType.DELETE else _records(block, query)
+def _batch(block: LogBlock, query: SliceQuery, *, positional: bool) -> LogBatch:
+    if block.type is BlockType.DELETE:
+        batch = _deletes(block, query)
+        return by_position(block, batch) if positional else batch
+    rows, present = _rows_of(block, query)
+    if positional:
+        return by_position(block, _as_batch(rows, pa.nulls(rows.num_rows), present, query))
+    keys = row_keys(rows, query.rules)
+    if keys.null_count:
+        raise CorruptFileError(
+            f"The log file {block.path} has {keys.null_count} records without a record key.",
+            way_out="Restore the file from a copy; nothing was changed.",
+        )
+    return _as_batch(rows, keys, present, query)
 
 
 def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
@@ -211,20 +258,18 @@ def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
     return LogBatch(single_chunk(deletes.column("record_key")), None, ordering, everything, absolute)
 
 
-def _records(block: LogBlock, query: SliceQuery) -> LogBatch:
+def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[str] | None]:
+    """Records of a data block in the query's columns, and the columns that they carry; None for all."""
     table = data_records(block)
     written = file_version(query.history, str(block.instant_time)) if query.current is not None else None
     if query.current is not None and written is not None:
         table = by_current_names(table, query.current, written)
-    rules = query.rules
     present = frozenset(table.column_names) if is_partial(block) else None
-    rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query)
-    keys = row_keys(rows, rules)
-    if keys.null_count:
-        raise CorruptFileError(
-            f"The log file {block.path} has {keys.null_count} records without a record key.",
-            way_out="Restore the file from a copy; nothing was changed.",
-        )
+    return _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query), present
+
+
+def _as_batch(rows: pa.Table, keys: pa.Array, present: frozenset[str] | None, query: SliceQuery) -> LogBatch:
+    rules = query.rules
     deleted = _marked(rows, rules)
     ordering = base_ordering(rows, query)
     absolute = deleted.copy()

@@ -1,17 +1,15 @@
 """Thrift's compact protocol, as far as Parquet's footers and page indexes need it.
 
-Source: Apache Thrift, "Thrift Compact Protocol Encoding". Whose duty: say where the fields of a structure stand, so
-that a few of them can be read and others be copied as they are. Bytes are untrusted: no length is believed beyond the
+Source: Apache Thrift, "Thrift Compact Protocol Encoding". Whose duty: from bytes to the fields of structures and
+back. Bytes are untrusted: no length is believed beyond the
 bytes that are there, and nesting is bounded. What cannot be is a `ValueError` or an `IndexError`; callers name the
 file.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 
@@ -19,23 +17,49 @@ MAX_DEPTH: Final = 16
 _MAX_VARINT_BYTES: Final = 10
 _LONG_LIST: Final = 15
 _FIXED_BYTES: Final = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # as elements of a list
-_VARINTS: Final = frozenset({I16, I32, I64})
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where a value stands.
+class Struct(dict[int, Any]):
+    """The fields of a structure by id: numbers, bytes, booleans, lists and structures; and where it stands.
 
     Attributes:
-        kind: its type's number.
         start: of its bytes.
-        end: of its bytes.
+        end: behind them.
 
     """
 
-    kind: int
+    __slots__ = ("end", "start")
+
     start: int
     end: int
+
+    def number(self, field: int) -> int | None:
+        """A whole number; None where there is no such field."""
+        value = self.get(field)
+        if value is not None and type(value) is not int:
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no number")
+        return value
+
+    def binary(self, field: int) -> bytes:
+        """Bytes, which have to be there."""
+        value = self.get(field)
+        if not isinstance(value, bytes):
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no text")  # noqa: TRY004 -- it is the bytes that are wrong
+        return value
+
+    def items_of(self, field: int, kind: type) -> list[Any]:
+        """Elements of a list, all of one type; none where there is no such field."""
+        value = self.get(field, [])
+        if not isinstance(value, list) or not all(type(item) is kind for item in value):
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no list of its type")
+        return value
+
+    def struct(self, field: int) -> Struct:
+        """A structure, which has to be there."""
+        value = self.get(field)
+        if not isinstance(value, Struct):
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no structure")  # noqa: TRY004 -- likewise
+        return value
 
 
 def varint(raw: bytes, at: int) -> tuple[int, int]:
@@ -50,97 +74,78 @@ def varint(raw: bytes, at: int) -> tuple[int, int]:
     raise ValueError(f"the number at byte {at} has too many bytes")
 
 
-def fields(raw: bytes, at: int = 0, *, depth: int = 0) -> tuple[dict[int, Span], int]:
-    """Return where the fields of the structure at `at` stand, by id, and the position behind it."""
-    found: dict[int, Span] = {}
-    number = 0
+def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0) -> Struct:
+    """Return the structure that stands at `at`."""
+    found = Struct()
+    found.start = at
+    field = 0
     while True:
         head = raw[at]
         at += 1
         if head == 0:
-            return found, at
-        delta, kind = head >> 4, head & 0x0F
-        if delta:
-            number += delta
+            found.end = at
+            return found
+        kind = head & 0x0F
+        if head >> 4:
+            field += head >> 4
         else:
             code, at = varint(raw, at)
-            number = code >> 1 ^ -(code & 1)
-        end = at if kind in (TRUE, FALSE) else _behind(raw, kind, at, depth)
-        found[number] = Span(kind, at, end)
-        at = end
+            field = code >> 1 ^ -(code & 1)
+        if kind in (TRUE, FALSE):
+            found[field] = kind == TRUE
+        else:
+            found[field], at = _value(raw, kind, at, depth)
 
 
-def _behind(raw: bytes, kind: int, at: int, depth: int) -> int:
-    """Position behind a value."""
+def _value(raw: bytes, kind: int, at: int, depth: int) -> tuple[Any, int]:
+    """A value, and the position behind it."""
+    if kind in (I16, I32, I64):
+        code = raw[at]
+        at += 1
+        if code >= 0x80:
+            code, at = varint(raw, at - 1)
+        return code >> 1 ^ -(code & 1), at
     if depth > MAX_DEPTH:
         raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-    if kind in _VARINTS:
-        return varint(raw, at)[1]
     if kind == STRUCT:
-        return fields(raw, at, depth=depth + 1)[1]
+        inner = parse_struct(raw, at, depth=depth + 1)
+        return inner, inner.end
     if kind in (LIST, SET):
-        for end in _ends(raw, at, depth):
-            at = end
-        return at
+        return _list(raw, at, depth)
     if kind == MAP:
-        return _behind_map(raw, at, depth)
+        return _map(raw, at, depth)
     size, at = varint(raw, at) if kind == BINARY else (_FIXED_BYTES.get(kind), at)
     if size is None:
         raise ValueError(f"there is a value of type {kind} at byte {at}")
     if at + size > len(raw):
         raise ValueError(f"the value at byte {at} claims more bytes than there are")
-    return at + size
+    content = raw[at : at + size]
+    return content[0] == TRUE if kind in (TRUE, FALSE) else content, at + size
 
 
-def _behind_map(raw: bytes, at: int, depth: int) -> int:
+def _list(raw: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+    head = raw[at]
+    count, at = (head >> 4, at + 1) if head >> 4 < _LONG_LIST else varint(raw, at + 1)
+    kind = head & 0x0F
+    if count > len(raw) - at:
+        raise ValueError(f"the list at byte {at} claims more elements than there are bytes")
+    values = []
+    for _ in range(count):
+        value, at = _value(raw, kind, at, depth + 1)
+        values.append(value)
+    return values, at
+
+
+def _map(raw: bytes, at: int, depth: int) -> tuple[list[tuple[Any, Any]], int]:
     count, at = varint(raw, at)
+    pairs = []
     if count:
         kinds, at = raw[at], at + 1
         for _ in range(count):
-            at = _behind(raw, kinds & 0x0F, _behind(raw, kinds >> 4, at, depth + 1), depth + 1)
-    return at
-
-
-def _ends(raw: bytes, at: int, depth: int) -> Iterable[int]:
-    """Position of a list's first element, then those behind each of its elements."""
-    count, kind, at = _list_head(raw, at)
-    yield at
-    for _ in range(count):
-        at = _behind(raw, kind, at, depth + 1)
-        yield at
-
-
-def _list_head(raw: bytes, at: int) -> tuple[int, int, int]:
-    head = raw[at]
-    count, at = (head >> 4, at + 1) if head >> 4 < _LONG_LIST else varint(raw, at + 1)
-    return count, head & 0x0F, at
-
-
-def elements(raw: bytes, span: Span) -> list[Span]:
-    """Where the elements of a list stand."""
-    if span.kind != LIST:
-        raise ValueError(f"the value at byte {span.start} is no list")
-    kind = _list_head(raw, span.start)[1]
-    ends = list(_ends(raw, span.start, 0))
-    return [Span(kind, start, end) for start, end in itertools.pairwise(ends)]
-
-
-def number(raw: bytes, span: Span | None) -> int | None:
-    """Value of a field of whole numbers; None where the structure has no such field."""
-    if span is None:
-        return None
-    if span.kind not in _VARINTS:
-        raise ValueError(f"the value at byte {span.start} is no number")
-    code, _ = varint(raw, span.start)
-    return code >> 1 ^ -(code & 1)
-
-
-def binary(raw: bytes, span: Span) -> bytes:
-    """Value of a field of bytes."""
-    if span.kind != BINARY:
-        raise ValueError(f"the value at byte {span.start} is no text")
-    size, at = varint(raw, span.start)
-    return raw[at : at + size]
+            key, at = _value(raw, kinds >> 4, at, depth + 1)
+            value, at = _value(raw, kinds & 0x0F, at, depth + 1)
+            pairs.append((key, value))
+    return pairs, at
 
 
 def write_varint(value: int) -> bytes:
@@ -156,6 +161,11 @@ def write_varint(value: int) -> bytes:
 def write_number(value: int) -> bytes:
     """Bytes of a whole number."""
     return write_varint(value << 1 ^ value >> 63)
+
+
+def write_binary(value: bytes) -> bytes:
+    """Bytes of a text, its length in front."""
+    return write_varint(len(value)) + value
 
 
 def write_list(kind: int, items: list[bytes]) -> bytes:

@@ -32,7 +32,7 @@ from drawstring.data.parquet_pages import (
     parse_offset_index,
     small_file,
 )
-from drawstring.errors import CorruptFileError, FormatError
+from drawstring.errors import CorruptFileError, FormatError, UnsupportedTableError
 from drawstring.ports import Storage
 from drawstring_spec.footers import MAX_RECORD_KEY, MIN_RECORD_KEY
 
@@ -40,6 +40,7 @@ _TAIL_BYTES: Final = 512 * 1024
 _FOOTER_END: Final = 8  # length of the footer, then the magic
 _MAGIC: Final = b"PAR1"
 _MAX_GAP_BYTES: Final = 256 * 1024  # Ranges closer than this are fetched as one.
+_MAX_FOOTER_BYTES: Final = 16 * 1024 * 1024  # It is parsed value by value.
 _WORTH_A_BLOOM_FILTER: Final = 4
 """Pages of keys from which on it is cheaper to ask the bloom filter first."""
 
@@ -56,6 +57,7 @@ class PagedFile:
 
     Raises:
         CorruptFileError: the file has no Parquet footer.
+        UnsupportedTableError: its footer is too large for look-ups.
         NotFoundError: it is gone.
 
     """
@@ -76,6 +78,11 @@ class PagedFile:
         length = int.from_bytes(tail[:4], "little") + _FOOTER_END
         if length > self._size:
             raise self._corrupt(f"its footer claims {length} of its {self._size} bytes")
+        if length > _MAX_FOOTER_BYTES:
+            raise UnsupportedTableError(
+                f"The base file {self._path} has a footer of {length} bytes, which is too large for look-ups.",
+                way_out="Read the rows with a filter on the column _hoodie_record_key.",
+            )
         self._fetch([(self._size - length, self._size)])
         with self._parsing():
             return parse_layout(self._bytes(self._size - length, self._size - _FOOTER_END), self._size)
@@ -157,10 +164,20 @@ class PagedFile:
         first = 0
         for index, group in enumerate(self._layout.row_groups):
             low, high = np.searchsorted(rows, (first, first + group.num_rows))
-            if low < high or (index == 0 and not len(rows)):
+            if low < high:
                 parts.append(self._read_rows(index, rows[low:high] - first, names, dictionary_columns))
             first += group.num_rows
-        return pa.concat_tables(parts) if parts else pa.table({})
+        return pa.concat_tables(parts) if parts else self._no_rows(names, dictionary_columns)
+
+    def _no_rows(self, names: Sequence[str], dictionary: Sequence[str]) -> pa.Table:
+        chosen = set(names)
+        ordered = [name for name in self._layout.columns if name in chosen]
+        with self._parsing():
+            file = open_parquet(
+                pa.py_buffer(small_file(self._layout, ordered, [], 0)),
+                dictionary_columns=[n for n in dictionary if n in chosen],
+            )
+            return file.schema_arrow.remove_metadata().empty_table().select(names)
 
     def _read_rows(self, index: int, rows: Numbers, names: Sequence[str], dictionary: Sequence[str]) -> pa.Table:
         """Rows of one row group: columns whose pages begin at the same rows are read together."""

@@ -22,13 +22,10 @@ from drawstring.codec.thrift import (
     I64,
     LIST,
     STRUCT,
-    TRUE,
-    Span,
-    binary,
-    elements,
-    fields,
-    number,
+    Struct,
+    parse_struct,
     varint,
+    write_binary,
     write_list,
     write_number,
     write_struct,
@@ -108,9 +105,9 @@ class Layout:
     """What a file's footer says of where things are.
 
     Attributes:
-        version: of the format, as the footer has it.
-        created_by: likewise, raw.
-        root: name of the schema, raw.
+        version: of the format.
+        created_by: what wrote the file; None where it does not say.
+        root: name of the schema.
         columns: raw elements of the schema by top-level column, in their order.
         flat: columns that have one leaf and no nesting.
         row_groups: in their order.
@@ -118,7 +115,7 @@ class Layout:
 
     """
 
-    version: bytes
+    version: int
     created_by: bytes | None
     root: bytes
     columns: dict[str, list[bytes]]
@@ -135,85 +132,73 @@ def parse_layout(footer: bytes, file_size: int) -> Layout:
         file_size: in bytes; nothing may stand beyond it.
 
     """
-    parts, _ = fields(footer)
-    root, columns, flat = _schema(footer, elements(footer, parts[2]))
-    created_by = parts.get(6)
+    parts = parse_struct(footer)
+    root, columns, flat = _schema(footer, parts.items_of(2, Struct))
     return Layout(
-        version=_raw(footer, parts[1]),
-        created_by=None if created_by is None else _raw(footer, created_by),
+        version=parts.number(1) or 1,
+        created_by=parts.binary(6) if 6 in parts else None,
         root=root,
         columns=columns,
         flat=flat,
-        row_groups=tuple(_row_group(footer, span, file_size) for span in elements(footer, parts[4])),
-        entries=_entries(footer, parts.get(5)),
+        row_groups=tuple(_row_group(group, file_size) for group in parts.items_of(4, Struct)),
+        entries={
+            pair.binary(1).decode("utf-8", "replace"): pair.binary(2) for pair in parts.items_of(5, Struct) if 2 in pair
+        },
     )
 
 
-def _raw(footer: bytes, span: Span) -> bytes:
-    return footer[span.start : span.end]
-
-
-def _schema(footer: bytes, spans: Sequence[Span]) -> tuple[bytes, dict[str, list[bytes]], frozenset[str]]:
-    parsed = [fields(footer, span.start)[0] for span in spans]
+def _schema(footer: bytes, elements: Sequence[Struct]) -> tuple[bytes, dict[str, list[bytes]], frozenset[str]]:
     columns: dict[str, list[bytes]] = {}
     flat = set()
     at = 1
-    while at < len(spans):
-        name = binary(footer, parsed[at][4]).decode("utf-8")
+    while at < len(elements):
         first, left = at, 1
-        while left:
-            left += (number(footer, parsed[at].get(5)) or 0) - 1
+        while left > 0:
+            left += (elements[at].number(5) or 0) - 1
             at += 1
-        repetition = number(footer, parsed[first].get(3))
-        if at == first + 1 and repetition in (0, 1):
+        name = elements[first].binary(4).decode("utf-8")
+        if at == first + 1 and elements[first].number(3) in (0, 1):
             flat.add(name)
-        columns[name] = [_raw(footer, span) for span in spans[first:at]]
-    return _raw(footer, parsed[0][4]), columns, frozenset(flat)
+        columns[name] = [footer[element.start : element.end] for element in elements[first:at]]
+    return elements[0].binary(4), columns, frozenset(flat)
 
 
-def _entries(footer: bytes, span: Span | None) -> dict[str, bytes]:
-    entries = {}
-    for item in elements(footer, span) if span is not None else ():
-        pair, _ = fields(footer, item.start)
-        if 2 in pair:
-            entries[binary(footer, pair[1]).decode("utf-8", "replace")] = binary(footer, pair[2])
-    return entries
-
-
-def _row_group(footer: bytes, span: Span, file_size: int) -> RowGroup:
-    parts, _ = fields(footer, span.start)
-    chunks = tuple(_chunk(footer, item, file_size) for item in elements(footer, parts[1]))
-    num_rows = number(footer, parts[3])
+def _row_group(group: Struct, file_size: int) -> RowGroup:
+    num_rows = group.number(3)
     if num_rows is None or num_rows < 0:
         raise ValueError(f"a row group has {num_rows} rows")
-    return RowGroup(num_rows, chunks)
+    return RowGroup(num_rows, tuple(_chunk(chunk, file_size) for chunk in group.items_of(1, Struct)))
 
 
-def _chunk(footer: bytes, span: Span, file_size: int) -> Chunk:
-    parts, _ = fields(footer, span.start)
-    meta, _ = fields(footer, parts[3].start)
-    size, data_start = number(footer, meta[7]), number(footer, meta[9])
-    dictionary = number(footer, meta.get(11))
-    if size is None or data_start is None:
-        raise ValueError("a column chunk does not say where it stands")
+def _chunk(chunk: Struct, file_size: int) -> Chunk:
+    meta = chunk.struct(3)
+    size, data_start, dictionary = meta.number(7), meta.number(9), meta.number(11)
+    kind, codec, path = meta.number(1), meta.number(4), meta.items_of(3, bytes)
+    if size is None or data_start is None or kind is None or codec is None or not path:
+        raise ValueError("a column chunk does not say where it stands, or what it is")
     start = dictionary if dictionary is not None and 0 < dictionary < data_start else data_start
     if not 0 <= start <= data_start <= start + size <= file_size:
         raise ValueError(f"a column chunk claims the bytes {start} to {start + size} of {file_size}")
+    encodings = [write_number(code) for code in meta.items_of(2, int)]
     return Chunk(
-        column=binary(footer, elements(footer, meta[3])[0]).decode("utf-8"),
-        head=tuple((i, meta[i].kind, _raw(footer, meta[i])) for i in (1, 2, 3, 4)),
-        num_values=number(footer, meta[5]) or 0,
-        uncompressed_size=number(footer, meta[6]) or 0,
+        column=path[0].decode("utf-8"),
+        head=(
+            (1, I32, write_number(kind)),
+            (2, LIST, write_list(I32, encodings)),
+            (3, LIST, write_list(BINARY, [write_binary(part) for part in path])),
+            (4, I32, write_number(codec)),
+        ),
+        num_values=meta.number(5) or 0,
+        uncompressed_size=meta.number(6) or 0,
         start=start,
         data_start=data_start,
         end=start + size,
-        offset_index=_place(footer, parts.get(4), parts.get(5), file_size),
-        column_index=_place(footer, parts.get(6), parts.get(7), file_size),
+        offset_index=_place(chunk.number(4), chunk.number(5), file_size),
+        column_index=_place(chunk.number(6), chunk.number(7), file_size),
     )
 
 
-def _place(footer: bytes, offset: Span | None, length: Span | None, file_size: int) -> tuple[int, int] | None:
-    start, size = number(footer, offset), number(footer, length)
+def _place(start: int | None, size: int | None, file_size: int) -> tuple[int, int] | None:
     if start is None or size is None:
         return None
     if not (start > 0 and 0 < size <= file_size - start):
@@ -243,7 +228,8 @@ def parse_offset_index(raw: bytes, chunk: Chunk, num_rows: int) -> Pages:
     for token, expected in _TYPES:
         if (content[starts[token::_TOKENS]] != expected).any():
             raise ValueError("an offset index has other fields than a page's location")
-    places, sizes, first_rows = (_longs(content, starts[i::_TOKENS], ends[i::_TOKENS]) for i in (1, 3, 5))
+    values = [np.stack([edges[i::_TOKENS] for i in (1, 3, 5)]).ravel() for edges in (starts, ends)]
+    places, sizes, first_rows = _longs(content, *values).reshape(3, count)
     behind = places + sizes
     ordered = (sizes > 0).all() and (places[1:] >= behind[:-1]).all() and (np.diff(first_rows) > 0).all()
     inside = places[0] >= chunk.start and behind[-1] <= chunk.end and first_rows[0] == 0 and first_rows[-1] < num_rows
@@ -273,16 +259,16 @@ def pages_with(raw: bytes, num_pages: int, keys: Sequence[bytes]) -> Numbers:
         keys: sorted.
 
     """
-    parts, _ = fields(raw)
-    empty, least, greatest = (elements(raw, parts[i]) for i in (1, 2, 3))
+    index = parse_struct(raw)
+    empty, least, greatest = index.items_of(1, bool), index.items_of(2, bytes), index.items_of(3, bytes)
     if not len(empty) == len(least) == len(greatest) == num_pages:
         raise ValueError("a column index has other pages than the offset index")
     found = []
     for page in range(num_pages):
-        if raw[empty[page].start] == TRUE:
+        if empty[page]:
             continue  # nulls only
-        first = bisect.bisect_left(keys, binary(raw, least[page]))
-        if first < len(keys) and keys[first] <= binary(raw, greatest[page]):
+        first = bisect.bisect_left(keys, least[page])
+        if first < len(keys) and keys[first] <= greatest[page]:
             found.append(page)
     return np.array(found, np.int64)
 
@@ -306,12 +292,12 @@ class Piece:
 
 
 def small_file(layout: Layout, columns: Sequence[str], pieces: Sequence[Piece], num_rows: int) -> bytes:
-    """Return a Parquet file of one row group with some pages of some columns.
+    """Return a Parquet file of one row group, or of none, with some pages of some columns.
 
     Args:
         layout: of the file that they are of.
         columns: at the top level, in the file's order.
-        pieces: of all their leaves, in the file's order.
+        pieces: of all their leaves, in the file's order; none for a file without rows.
         num_rows: in the pieces.
 
     """
@@ -335,15 +321,16 @@ def small_file(layout: Layout, columns: Sequence[str], pieces: Sequence[Piece], 
         at += size
         total += size
     group = [(1, LIST, write_list(STRUCT, chunks)), (2, I64, write_number(total)), (3, I64, write_number(num_rows))]
-    root = write_struct([(4, BINARY, layout.root), (5, I32, write_number(len(columns)))])
+    groups = [write_struct(group)] if pieces else []
+    root = write_struct([(4, BINARY, write_binary(layout.root)), (5, I32, write_number(len(columns)))])
     schema = [root, *(element for name in columns for element in layout.columns[name])]
     footer = [
-        (1, I32, layout.version),
+        (1, I32, write_number(layout.version)),
         (2, LIST, write_list(STRUCT, schema)),
         (3, I64, write_number(num_rows)),
-        (4, LIST, write_list(STRUCT, [write_struct(group)])),
+        (4, LIST, write_list(STRUCT, groups)),
     ]
     if layout.created_by is not None:
-        footer.append((6, BINARY, layout.created_by))
+        footer.append((6, BINARY, write_binary(layout.created_by)))
     raw = write_struct(footer)
     return b"".join([*body, raw, len(raw).to_bytes(4, "little"), b"PAR1"])

@@ -8,7 +8,7 @@ not add up are they walked through one by one. All else is arithmetic on columns
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -125,6 +125,49 @@ def parse_data_block(content: bytes, fail: Callable[[str], Exception]) -> DataBl
         first = int(starts[int(np.argmax(raw[value_ends] != 0))])
         raise fail(f"its entry at byte {first} has a version of its own")
     return DataBlock(content, row_starts, row_ends, value_starts, value_ends)
+
+
+def find_in_block(content: bytes, keys: Sequence[bytes]) -> list[tuple[bytes, bytes]] | None:
+    """Find a few entries of a data block without splitting all of it: by the bytes that their keys are written with.
+
+    Args:
+        content: the uncompressed block, all of it entries.
+        keys: row keys.
+
+    Returns:
+        Those of the keys that the block has, and their values; None where only splitting the block can tell: it does
+        not begin with a key as Hudi writes them, or what looks like the key stands in more than one place.
+
+    """
+    if not _begins_entry(content, 0):
+        return None
+    found = []
+    for key in keys:
+        needle = len(key).to_bytes(_ROW_SIZE_BYTES, "big") + key + _KEY_END
+        at = content.find(needle)
+        if at < 0:
+            continue
+        if content.find(needle, at + 1) >= 0 or at < _SIZES_BYTES:
+            return None
+        key_size, value_size = _TWO_INTS.unpack_from(content, at - _SIZES_BYTES)
+        start = at + len(needle)
+        end = start + value_size
+        fits = key_size == len(needle) and 0 <= value_size < len(content) - start and content[end] == 0
+        # An entry inside of a value has no entry behind it.
+        if not fits or not _begins_entry(content, end + _VERSION_BYTES):
+            return None
+        found.append((key, content[start:end]))
+    return found
+
+
+def _begins_entry(content: bytes, at: int) -> bool:
+    """Whether an entry with a key of Hudi's stands there, or nothing does."""
+    if at == len(content):
+        return True
+    if at > len(content) - _MIN_ENTRY_BYTES:
+        return False
+    end = at + _SIZES_BYTES + _TWO_INTS.unpack_from(content, at)[0]
+    return end > at + _SIZES_BYTES and content[end - len(_KEY_END) : end] == _KEY_END
 
 
 def _entry_starts(content: bytes, fail: Callable[[str], Exception]) -> Positions:

@@ -25,7 +25,7 @@ from drawstring.hfile.blocks import (
     parse_root_index,
     unpack,
 )
-from drawstring.hfile.entries import DataBlock, parse_data_block
+from drawstring.hfile.entries import DataBlock, find_in_block, parse_data_block
 from drawstring_spec.hfile_format import (
     FILE_INFO_PREFIX,
     MAGIC_DATA,
@@ -47,6 +47,8 @@ Fetch = Callable[[int, int], memoryview]
 
 CACHE_BYTES: Final = 32 * 1024 * 1024
 MAX_INDEX_LEVELS: Final = 8
+_FEW_KEYS: Final = 16
+"""Up to so many keys of one block are searched for in its bytes: splitting it costs as much as some ten searches."""
 _BISECTION_FACTOR: Final = 64
 """Comparisons that one key's bisection is worth, against hashing all keys of its block."""
 
@@ -72,7 +74,7 @@ class HFileReader:
         self._path = path
         self._cache_bytes = cache_bytes
         self._cached = 0
-        self._cache: OrderedDict[int, DataBlock] = OrderedDict()
+        self._cache: OrderedDict[int, DataBlock | bytes] = OrderedDict()
         self._trailer = self._read_trailer()
         self._codec = self._read_codec()
         self.num_entries = self._trailer.get(TrailerField.ENTRY_COUNT, 0)
@@ -172,16 +174,32 @@ class HFileReader:
         return unpack(self._fetch(entry.offset, entry.size), self._codec, magic, path=self._path, offset=entry.offset)
 
     def _block(self, index: int) -> DataBlock:
+        """A data block, split into its entries."""
         entry = self._blocks[index]
-        cached = self._cache.pop(entry.offset, None)
-        if cached is None:
-            content = self._unpack(entry, MAGIC_DATA)
+        cached = self._cache.get(entry.offset)
+        if not isinstance(cached, DataBlock):
+            content = self._content(index)
             cached = parse_data_block(content, lambda what: corrupt(self._path, entry.offset, what))
-            self._cached += cached.num_bytes
-        self._cache[entry.offset] = cached
-        while self._cached > self._cache_bytes and len(self._cache) > 1:
-            self._cached -= self._cache.popitem(last=False)[1].num_bytes
+            self._keep(entry.offset, cached)
+        self._cache.move_to_end(entry.offset)
         return cached
+
+    def _content(self, index: int) -> bytes:
+        """Bytes of a data block."""
+        entry = self._blocks[index]
+        cached = self._cache.get(entry.offset)
+        if cached is None:
+            cached = self._unpack(entry, MAGIC_DATA)
+            self._keep(entry.offset, cached)
+        self._cache.move_to_end(entry.offset)
+        return cached.content if isinstance(cached, DataBlock) else cached
+
+    def _keep(self, offset: int, block: DataBlock | bytes) -> None:
+        old = self._cache.pop(offset, None)
+        self._cached += _size_of(block) - (0 if old is None else _size_of(old))
+        self._cache[offset] = block
+        while self._cached > self._cache_bytes and len(self._cache) > 1:
+            self._cached -= _size_of(self._cache.popitem(last=False)[1])
 
     def meta_block(self, name: str) -> bytes | None:
         """Content of a named meta block, such as the bloom filter's text; None where there is none."""
@@ -214,10 +232,19 @@ class HFileReader:
             behind = len(wanted)
             if index + 1 < len(self._first_keys):
                 behind = bisect.bisect_left(wanted, self._first_keys[index + 1], position)
-            block = self._block(index)
-            found.append(block.take(_find(block, wanted[position:behind])))
+            found.append(self._found_in(index, wanted[position:behind]))
             position = behind
         return _chunked(found)
+
+    def _found_in(self, index: int, wanted: list[bytes]) -> tuple[pa.Array, pa.Array]:
+        """Those of some sorted keys that a block has. For a few of them it is not worth while to split the block."""
+        if len(wanted) <= _FEW_KEYS and not isinstance(self._cache.get(self._blocks[index].offset), DataBlock):
+            pairs = find_in_block(self._content(index), wanted)
+            if pairs is not None:
+                keys, values = ([pair[i] for pair in pairs] for i in (0, 1))
+                return pa.array(keys, pa.large_binary()), pa.array(values, pa.large_binary())
+        block = self._block(index)
+        return block.take(_find(block, wanted))
 
     def blocks(self) -> Iterator[DataBlock]:
         """All data blocks in the order of their keys.
@@ -256,6 +283,10 @@ class HFileReader:
         """Entries whose key begins with `prefix`, in order."""
         keys, values = self.prefixed(prefix)
         return zip(keys.to_pylist(), values.to_pylist(), strict=True)
+
+
+def _size_of(block: DataBlock | bytes) -> int:
+    return block.num_bytes if isinstance(block, DataBlock) else len(block)
 
 
 def _chunked(parts: list[tuple[pa.Array, pa.Array]]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:

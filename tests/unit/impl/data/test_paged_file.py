@@ -15,7 +15,7 @@ from drawstring.data import paged_file as module
 from drawstring.data.base_files import BaseFileLayout, FileStamp, encode_base_file, stamp_rows
 from drawstring.data.bloom import BloomFilter
 from drawstring.data.paged_file import PagedFile
-from drawstring.errors import CorruptFileError, DrawstringError
+from drawstring.errors import CorruptFileError, DrawstringError, UnsupportedTableError
 from unit.impl.data.golden_base_files import CASES, base_files
 from unit.impl.protocol.world import ManualClock, MemoryStorage
 
@@ -127,9 +127,7 @@ def test_of_a_file_of_ours_a_look_up_decodes_a_page_of_each_column(monkeypatch):
     _, file = stored(content)
     decoded = []
     read = pq.ParquetFile.read
-    monkeypatch.setattr(
-        pq.ParquetFile, "read", lambda f, **k: (decoded.append(f.metadata.num_rows), read(f, **k))[1]
-    )
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda f, **k: (decoded.append(f.metadata.num_rows), read(f, **k))[1])
     rows = file.rows_of_keys(KEY, pa.array(["key-010000"]))
     found = file.read(rows, [name for name in expected.column_names if name != "nested"])
     assert found.column("number").to_pylist() == [None]
@@ -225,6 +223,31 @@ def test_rows_that_the_index_misplaces_are_told_by_their_number():
     content[at + 1 : at + 3] = b"\xca\x01"
     with pytest.raises(CorruptFileError, match="by its page index"):
         stored(bytes(content))[1].read(np.array([5]), [KEY])
+
+
+def test_a_footer_beyond_any_use_is_refused_for_look_ups(monkeypatch):
+    monkeypatch.setattr(module, "_MAX_FOOTER_BYTES", 100)
+    with pytest.raises(UnsupportedTableError, match="too large for look-ups"):
+        stored(written(rows_of(10)))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"\x19\xfc\xff\xff\xff\xff\x0f", id="a list of more than there is"),
+        pytest.param(b"\x18\xff\xff\xff\xff\x0f", id="a text of more than there is"),
+        pytest.param(b"\x1c" * 100, id="structures without end"),
+        pytest.param(b"\x19" * 2000, id="lists without end"),
+        pytest.param(b"\x16" + b"\xff" * 20, id="a number without end"),
+        pytest.param(b"\x1f\x00", id="a type that there is not"),
+        pytest.param(b"\x16", id="nothing behind a field"),
+    ],
+)
+def test_bytes_that_are_no_structure_are_told(raw):
+    from drawstring.codec.thrift import parse_struct
+
+    with pytest.raises((ValueError, IndexError)):
+        parse_struct(raw)
 
 
 def test_a_file_without_a_footer_is_refused():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from drawstring.errors import CorruptFileError
 from drawstring.hfile import entries as module
 from drawstring.hfile.blocks import corrupt
-from drawstring.hfile.entries import gather, parse_data_block
+from drawstring.hfile.entries import find_in_block, gather, parse_data_block
 from unit.impl.hfile.writer import full_key
 
 KEY_END = b"\x00\x7f" + b"\xff" * 7 + b"\x04"
@@ -78,3 +78,31 @@ def test_pieces_are_copied_in_order(parts):
     starts = ends - [len(part) for part in parts]
     assert gather(b"".join(parts), starts, ends).to_pylist() == parts
     assert gather(b"".join(parts), starts[::-1], ends[::-1]).to_pylist() == parts[::-1]
+
+
+@given(st.dictionaries(pieces, pieces, min_size=1, max_size=30), pieces)
+def test_a_few_entries_are_found_without_splitting_the_block(pairs, other):
+    wanted = sorted({*list(pairs)[:3], other})
+    found = find_in_block(block(sorted(pairs.items())), wanted)
+    assert found is None or dict(found) == {key: pairs[key] for key in wanted if key in pairs}
+
+
+@pytest.mark.parametrize("behind", [[], [(b"z", b"1")]])
+def test_an_entry_inside_of_a_value_is_left_to_splitting(behind):
+    content = block([(b"a", block([(b"key", b"not this")])), *behind])
+    assert find_in_block(content, [b"key"]) is None
+    assert dict(find_in_block(content, [b"a"])) == {b"a": block([(b"key", b"not this")])}
+
+
+def test_what_looks_like_a_key_in_two_places_is_left_to_splitting():
+    assert find_in_block(block([(b"a", full_key(b"key")), (b"key", b"this")]), [b"key"]) is None
+
+
+def test_a_block_of_other_keys_than_hudis_is_left_to_splitting():
+    content = block([(b"a", b"1")]).replace(b"\x7f\xff", b"\x7e\xff")
+    assert find_in_block(content, [b"a"]) is None
+
+
+def test_ordinary_blocks_are_searched():
+    pairs = [(f"key-{i}".encode(), b"value %d" % i) for i in range(10)]
+    assert find_in_block(block(pairs), [b"key-3", b"key-33", b"key-9"]) == [pairs[3], pairs[9]]

@@ -1,9 +1,9 @@
 """Reading an ORC base file: the footer first, then one stripe at a time.
 
 Source: Java ``HoodieAvroOrcWriter``, ``AvroOrcUtils``. Whose duty: what `drawstring.data.base_file_reader` does for
-Parquet, behind the same members. A timestamp of the table is an instant, and Java writes it as the wall clock of its
-own time zone, which the file names: it is turned back here. Where Java's writer lost something (it drops the
-milliseconds of a timestamp), the file does not have it any more.
+Parquet, behind the same members; Arrow decodes in a process of its own. A timestamp of the table is an instant, and
+Java writes it as the wall clock of its own time zone, which the file names: it is turned back here. Where Java's writer
+lost something (it drops the milliseconds of a timestamp), the file does not have it any more.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import orc
 from pyarrow import types as pat
 
-from drawstring.data.orc_footer import Footer, Stripe, Tail, parse_footer, parse_tail, parse_time_zone
+from drawstring.data.key_texts import single_chunk
+from drawstring.data.orc_footer import MAGIC, Footer, Tail, parse_footer, parse_tail, parse_time_zone
+from drawstring.data.orc_process import decode
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.ports import Storage
 
 _END_BYTES: Final = 256
-_HEAD_BYTES: Final = 3  # the magic in front, which Arrow's reader looks at
 _BEYOND: Final = "out of range for nanosecond"  # as Arrow says it
 _UTC: Final = frozenset({"UTC", "GMT", "Etc/UTC"})
 _UNKNOWN_FROM: Final = dt.datetime(2100, 1, 1)  # noqa: DTZ001 -- a wall-clock time has no zone
@@ -71,9 +70,7 @@ class OrcFileReader:
     def schema(self) -> pa.Schema:
         """Return the file's own columns as Arrow types. Raises `CorruptFileError`."""
         with _parsing(self.path):
-            found = self._open(()).schema.remove_metadata()
-            if len(set(found.names)) != len(found.names):  # names are decoded here, where errors are caught
-                raise ValueError("two of its columns have one name")
+            found = decode(self.size, self._pieces(), None, ()).schema
             return pa.schema([field.with_type(_instants(field.type)) for field in found])
 
     def read(
@@ -127,27 +124,18 @@ class OrcFileReader:
         content = self.storage.read(self.path, stripe.offset, stripe.size)
         with _parsing(self.path):
             zone = parse_time_zone(bytes(content[stripe.size - stripe.footer_bytes :]), self.tail)
-            file = self._open(((stripe, content),))
-            # Of no columns Arrow's reader says no number of rows: one is read and dropped.
-            names = list(wanted) or file.schema.names[:1]
-            batch = file.read_stripe(index, columns=names)
-            if batch.num_rows != stripe.rows:
-                raise ValueError(f"a stripe of {stripe.rows} rows has {batch.num_rows}")
-            columns = [_as_instants(batch.column(name), zone) for name in wanted]
+            rows = decode(self.size, [*self._pieces(), (stripe.offset, content)], index, wanted)
+            if rows.num_rows != stripe.rows:
+                raise ValueError(f"a stripe of {stripe.rows} rows has {rows.num_rows}")
+            columns = [_as_instants(single_chunk(rows.column(name)), zone) for name in wanted]
             if not columns:
-                return batch.select([])
+                return rows.combine_chunks().to_batches()[0].select([])
             schema = pa.schema([pa.field(name, c.type) for name, c in zip(wanted, columns, strict=True)])
             return pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    def _open(self, stripes: Sequence[tuple[Stripe, memoryview]]) -> orc.ORCFile:
-        """Open a buffer as long as the file in which the end and some stripes are filled in."""
-        # Memory that is never touched is never taken from the system, so the gaps cost nothing.
-        content = np.empty(self.size, np.uint8)
-        content[:_HEAD_BYTES] = np.frombuffer(b"ORC", np.uint8)
-        content[self.size - len(self.end) :] = np.frombuffer(self.end, np.uint8)
-        for stripe, part in stripes:
-            content[stripe.offset : stripe.offset + stripe.size] = np.frombuffer(part, np.uint8)
-        return orc.ORCFile(pa.BufferReader(pa.py_buffer(content)))
+    def _pieces(self) -> list[tuple[int, memoryview | bytes]]:
+        """What of the file is needed to open it."""
+        return [(0, MAGIC), (self.size - len(self.end), self.end)]
 
 
 def open_orc_file(storage: Storage, path: str, size: int) -> OrcFileReader:

@@ -163,3 +163,17 @@ def test_any_damage_is_a_named_error_or_rows(seed):
         assert opened(bytes(content)).read().num_rows == 300
     except DrawstringError as error:
         assert "f.orc" in str(error)  # noqa: PT017 -- either is right
+
+
+def test_damage_that_ends_arrows_reader_ends_a_process_of_its_own_and_no_more():
+    lists = pa.table({"text": [f"x{i % 100}" for i in range(3000)], "list": [[i, i + 1] for i in range(3000)]})
+    good, ended = written(lists, "uncompressed", 8192), 0
+    for at in range(80, 110):
+        content = bytearray(good)
+        content[at] ^= 1
+        try:
+            opened(bytes(content)).read()
+        except CorruptFileError as error:
+            ended += "ended the process" in str(error)
+    assert ended
+    assert opened(good).read().to_pydict() == lists.to_pydict()

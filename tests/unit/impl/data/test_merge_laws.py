@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,8 +40,11 @@ def test_merging_twice_changes_nothing(base, blocks):
     assert in_columns(base, [*blocks, *blocks], by_event_time=False) == once
 
 
-def test_among_equal_ordering_values_the_order_decides():
+@pytest.mark.parametrize("apart", [False, True], ids=["in one block", "in two blocks"])
+def test_among_equal_ordering_values_the_order_decides(apart):
     entries = [("a", "row", 1, 10), ("a", "row", 1, 20)]
-    results = [in_columns({}, [list(order)], by_event_time=True) for order in itertools.permutations(entries)]
+    orders = [list(order) for order in itertools.permutations(entries)]
+    histories = [[[entry] for entry in order] if apart else [order] for order in orders]
+    results = [in_columns({}, history, by_event_time=True) for history in histories]
 
     assert results == [{"a": (1, 20)}, {"a": (1, 10)}]

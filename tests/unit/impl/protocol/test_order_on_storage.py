@@ -116,3 +116,22 @@ def test_an_update_leaves_the_version_before_as_it_was():
 def test_each_state_is_one_atomic_creation(kind):
     calls = [call for call, path, _ in recorded().calls if kind_of(path) == kind]
     assert calls == ["put_if_absent"]
+
+
+def test_a_write_that_failed_is_tried_again_under_a_later_time_with_files_of_its_own():
+    world = World()
+    context = world.context(OCC)
+    failing = FakeBody(world, context, {A: "k1"})
+    times = []
+
+    def fail() -> None:
+        times.extend(path.rpartition("_")[2].partition(".")[0] for path in world.data_files())
+        raise RuntimeError("planted")
+
+    failing.after_write = fail
+    with pytest.raises(RuntimeError, match="planted"):
+        run_write(context, failing, load_snapshot=load_slices)
+    again = run_write(context, FakeBody(world, context, {A: "k1"}), load_snapshot=load_slices)
+    assert len(times) == 1
+    assert again.requested_time > times[0]
+    assert not [path for path in world.storage.files if f"_{times[0]}." in path]

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help demo test lint bench interop docs format clean
+.PHONY: help demo test lint bench interop docs format clean golden
 help:            ## what there is to do
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
@@ -23,6 +23,9 @@ demo: $(STAMP)     ## the main job on real flights: write, correct, delete, time
 
 test: $(STAMP)     ## all tests but interop; says what was skipped for want of Java
 	@$(BIN)/python tools/run_tests.py
+
+golden: $(STAMP)   ## all 885 golden queries of Java's tables, on the embedded engine and on Spark
+	@PYTHONPATH=tests $(BIN)/python -m spark.golden
 
 lint: $(STAMP)     ## formatting, lint, types, import contracts
 	@$(BIN)/ruff check .

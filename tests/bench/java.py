@@ -12,13 +12,13 @@ from tests.interop.java.environment import find_environment
 from .measure import Contender, Measurement, alternate
 from .places import Places
 from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
-from .spark import write_inputs
+from .spark import MERGED_SCAN, MERGED_SUM, SUMMED, write_inputs
 
 SECTION = "Java Hudi"
 OURS = "Java Hudi"
 _OPTIONS = {
     "hoodie.table.name": "bench",
-    "hoodie.datasource.write.table.type": "COPY_ON_WRITE",
+    "hoodie.compact.inline": "false",
     "hoodie.datasource.write.recordkey.field": RECORD_KEY,
     "hoodie.datasource.write.partitionpath.field": PARTITION,
     "hoodie.datasource.write.precombine.field": ORDERING,
@@ -40,8 +40,9 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
     with JavaHudi(environment) as java:
         run = functools.partial(alternate, repeats=repeats)
 
-        def write(path: str, *, operation: str, batch: str) -> None:
-            java.write_files(Path(path), operation, Path(inputs[batch]), options=_OPTIONS)
+        def write(path: str, *, operation: str, batch: str, kind: str = "COPY_ON_WRITE") -> None:
+            options = {**_OPTIONS, "hoodie.datasource.write.table.type": kind}
+            java.write_files(Path(path), operation, Path(inputs[batch]), options=options)
 
         bulk_insert = functools.partial(write, operation="bulk_insert", batch="rows")
         yield run(
@@ -58,3 +59,9 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
                 [Contender(OURS, upsert, places.copier(table_path), places.remove)],
             )
         yield run(Measurement(SECTION, "snapshot scan", OURS), [Contender(OURS, lambda _: java.scan(Path(table_path)))])
+        merged_path = Path(places.fresh())
+        for operation, batch in (("bulk_insert", "rows"), ("upsert", "many")):
+            write(str(merged_path), operation=operation, batch=batch, kind="MERGE_ON_READ")
+        yield run(Measurement(SECTION, MERGED_SCAN, OURS), [Contender(OURS, lambda _: java.scan(merged_path))])
+        sum_of = functools.partial(java.sum_of, merged_path, SUMMED)
+        yield run(Measurement(SECTION, MERGED_SUM, OURS), [Contender(OURS, lambda _: sum_of())])

@@ -28,7 +28,7 @@ def join_java(measurements: Sequence[Measurement]) -> None:
             continue
         spark.seconds["Java Hudi"] = java.seconds["Java Hudi"]
         if spark.baseline is None:
-            spark.baseline, spark.target = "Java Hudi", 1 / JAVA_FACTOR
+            spark.baseline, spark.target = "Java Hudi", spark.target or 1 / JAVA_FACTOR
 
 
 def render(measurements: Sequence[Measurement]) -> Table:

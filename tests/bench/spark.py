@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,17 @@ from drawstring.commands.stage import QUIET, standard_error_to
 from drawstring.spark.session import local_session
 
 from .measure import Contender, Measurement, alternate
+from .merge_on_read import append_delta_commit, make_merge_on_read
 from .places import Places
 from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
 
 SECTION = "Spark"
 OURS = "drawstring"
+SUMMED = "amount"
+MERGED_SCAN, MERGED_SUM = "merge-on-read snapshot scan", f"merge-on-read snapshot, sum of {SUMMED}"
+"""Of a table with 5 % of its keys in log files."""
+JAVA_SUM_FACTOR = 2.0
+"""A sum over such a snapshot ought to be at least so many times as fast as Java Hudi's."""
 _INPUT_FILES = 4
 
 
@@ -88,6 +94,21 @@ class _Bench:
         """Spark's own, the same files and columns."""
         self.base_files().write.format("noop").mode("overwrite").save()
 
+    def make_merged(self) -> str:
+        """Make a copy of our table merge-on-read, and put new versions of 5 % of its rows into log files."""
+        path = self.places.copier(self.table_path)()
+        make_merge_on_read(path)
+        append_delta_commit(path, self.workload.many, record_key=RECORD_KEY, partition=PARTITION)
+        return path
+
+    def nowhere(self, frame: Any) -> None:
+        """All columns, into nothing."""
+        frame.write.format("noop").mode("overwrite").save()
+
+    def sum_of(self, frame: Any) -> None:
+        """One column."""
+        frame.agg({SUMMED: "sum"}).collect()
+
     def aggregate(self, frame: Any) -> None:
         """Count the values of every column, so that each of them is read."""
         frame.agg(dict.fromkeys(frame.columns, "count")).collect()
@@ -132,5 +153,35 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
                 Contender("Parquet scan", lambda _: bench.aggregate(bench.base_files())),
             ],
         )
+        yield from _merged(bench, run)
     finally:
         bench.spark.stop()
+
+
+def _merged(bench: _Bench, run: Callable[..., Measurement]) -> Iterator[Measurement]:
+    """Compare snapshots of a merge-on-read table with a scan of as many rows without log files."""
+    path = bench.make_merged()
+
+    def ours(columns: list[str] | None = None) -> Any:
+        return ds.Table.open(path).to_spark(bench.spark, columns=columns)
+
+    def by_format() -> Any:
+        return bench.spark.read.format("drawstring").load(path)
+
+    yield run(
+        Measurement(SECTION, MERGED_SCAN, OURS, "Parquet scan", 1.3),
+        [
+            Contender(OURS, lambda _: bench.nowhere(ours())),
+            Contender("Parquet scan", lambda _: bench.nowhere(bench.base_files())),
+            Contender('format("drawstring")', lambda _: bench.nowhere(by_format())),
+        ],
+    )
+    # The target is about Java Hudi, which runs in a section of its own.
+    yield run(
+        Measurement(SECTION, MERGED_SUM, OURS, target=1 / JAVA_SUM_FACTOR),
+        [
+            Contender(OURS, lambda _: bench.sum_of(ours([SUMMED]))),
+            Contender("Parquet scan", lambda _: bench.sum_of(bench.base_files())),
+            Contender('format("drawstring")', lambda _: bench.sum_of(by_format())),
+        ],
+    )

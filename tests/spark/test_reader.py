@@ -13,46 +13,7 @@ import pytest
 import drawstring as ds
 from drawstring.errors import InputError, SchemaError, TimeTravelError
 from drawstring_conformance.compare import difference
-from drawstring_conformance.vectors import QueryType, load_cases
-
-
-def in_table_types(answer, schema):
-    """Cast timestamps, which Spark labels with the session's zone and makes microseconds."""
-    columns = [
-        c.cast(f.type) if pa.types.is_timestamp(f.type) else c for c, f in zip(answer.columns, schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, names=answer.column_names)
-
-
-TIME_TRAVELS = 1
-"""Of each copy-on-write table; all of them are asked of the embedded reader."""
-MERGED_STEP = 8
-"""Every so many merge-on-read tables: tasks merge their log files with the embedded reader's own code."""
-
-
-def golden_cases():
-    kinds = {"COPY_ON_WRITE": {QueryType.SNAPSHOT, QueryType.TIME_TRAVEL}, "MERGE_ON_READ": {QueryType.SNAPSHOT}}
-    merged = [case.name for case in load_cases() if case.table_type == "MERGE_ON_READ"][::MERGED_STEP]
-    for case in load_cases():
-        if case.table_type == "MERGE_ON_READ" and case.name not in merged:
-            continue
-        queries = [q for q in case.queries if q.type in kinds[case.table_type]]
-        travels = [q for q in queries if q.type is QueryType.TIME_TRAVEL][:TIME_TRAVELS]
-        chosen = [q for q in queries if q.type is not QueryType.TIME_TRAVEL] + travels
-        if chosen:
-            yield pytest.param(case, chosen, id=case.name)
-
-
-@pytest.mark.parametrize(("case", "queries"), list(golden_cases()))
-def test_golden_tables_give_the_rows_that_java_gave(case, queries, spark, tmp_path):
-    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
-    wrong = {}
-    for query in queries:
-        expected = pq.read_table(query.expected)
-        answer = table.to_spark(spark, as_of=query.as_of).toArrow()
-        wrong[query.id] = difference(in_table_types(answer, expected.schema), expected)
-    assert not {name: text for name, text in wrong.items() if text}
-
+from spark.golden import in_types
 
 TYPED = pa.schema(
     [
@@ -129,7 +90,7 @@ def test_every_type_is_the_same_whichever_engine_writes_and_reads(typed_tables, 
     if reader == "embedded":
         answer = table.read(meta_columns=False)
     else:
-        answer = in_table_types(table.to_spark(spark, meta_columns=False).toArrow(), TYPED)
+        answer = in_types(table.to_spark(spark, meta_columns=False).toArrow(), TYPED)
     assert difference(answer, typed_rows()) == ""
 
 

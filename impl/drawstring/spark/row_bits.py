@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.types import StringType, StructField, StructType
 
 from drawstring.files import BaseFile
 
@@ -24,6 +25,9 @@ Numbers = npt.NDArray[np.int64]
 
 MAX_FILES: Final = 256
 """Files of one condition: the table of hashes grows with the square of their number."""
+
+_NOWHERE: Final = 1 << 36
+"""Behind all bits: what an entry says that belongs to no file."""
 
 _GROWTH: Final = 1.2
 _LONGS: Final = '{"type":"array","elementType":"long","containsNull":false}'
@@ -71,7 +75,7 @@ def without_marked_rows(spark: SparkSession, frame: DataFrame, files: Sequence[M
         return frame
     hashes = _hashes(spark, [marked.file.name for marked in files])
     size = _table_size(hashes)
-    starts = np.full(size, np.iinfo(np.int64).max // 2, np.int64)
+    starts = np.full(size, _NOWHERE, np.int64)
     start = 0
     for marked, slot in zip(files, hashes % size, strict=True):
         starts[slot] = start
@@ -88,12 +92,22 @@ def without_marked_rows(spark: SparkSession, frame: DataFrame, files: Sequence[M
 
 def _hashes(spark: SparkSession, names: Sequence[str]) -> Numbers:
     """Return the hashes that Spark's function gives some file names; evaluated while it plans, without a job."""
-    text = F.lit("/".join(names))
-    hashed = F.transform(F.split(text, "/"), lambda name: F.xxhash64(name))  # noqa: PLW0108 -- Spark counts its arguments
-    row = spark.sql("SELECT 1").select(F.array_join(hashed.cast("array<string>"), ",")).head()
-    if row is None:
-        raise AssertionError("A query of one row has one.")
-    return np.array([int(number) for number in row[0].split(",")], np.int64)
+    jvm: Any = spark._jvm  # noqa: SLF001 -- no public way
+    rows = jvm.java.util.ArrayList()
+    rows.add(jvm.org.apache.spark.sql.RowFactory.create(_objects(spark, ["/".join(names)])))
+    structure = jvm.org.apache.spark.sql.types.DataType.fromJson(StructType([StructField("n", StringType())]).json())
+    frame = DataFrame(spark._jsparkSession.createDataFrame(rows, structure), spark)  # noqa: SLF001 -- as above
+    hashed = F.transform(F.split(frame["n"], "/"), lambda name: F.xxhash64(name))  # noqa: PLW0108 -- Spark counts its arguments
+    plan = frame.select(F.array_join(hashed.cast("array<string>"), ","))._jdf.queryExecution().executedPlan()  # noqa: SLF001 -- as above
+    return np.array([int(number) for number in plan.executeCollect()[0].getString(0).split(",")], np.int64)
+
+
+def _objects(spark: SparkSession, values: Sequence[str]) -> Any:
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 -- no public way
+    objects = gateway.new_array(gateway.jvm.java.lang.Object, len(values))
+    for position, value in enumerate(values):
+        objects[position] = value
+    return objects
 
 
 def _table_size(hashes: Numbers) -> int:

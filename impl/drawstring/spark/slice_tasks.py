@@ -21,8 +21,8 @@ from drawstring.spark.touched import Touched
 from drawstring.table_config import TableConfig
 from drawstring_spec.merge_modes import MergeMode
 
-_TASKS_PER_CORE: Final = 4
-"""More tasks than that even nothing out, and each takes some time to start."""
+_TASK_BYTES: Final = 32 * 1024 * 1024
+"""Of files that a task reads, at least, where there are more tasks than cores: a task of Python takes long to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,12 @@ class SliceRead:
     columns: pa.Schema
     without: pa.Array | None = None
     merger: OwnMerger | None = None
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the files that are read."""
+        base = 0 if self.query.base is None else self.query.base.file.size
+        return base + sum(log.size for log in self.query.logs)
 
 
 def own_merger(config: TableConfig) -> OwnMerger | None:
@@ -99,7 +105,8 @@ def slices_frame(spark: SparkSession, storage: Storage, reads: Sequence[SliceRea
         structure: the columns that all of them return, as Spark has them.
 
     """
-    num_tasks = min(len(reads), _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    num_bytes = sum(read.num_bytes for read in reads)
+    num_tasks = min(len(reads), max(spark.sparkContext.defaultParallelism, -(-num_bytes // _TASK_BYTES)))
     numbers = spark.range(0, len(reads), 1, num_tasks)
     return numbers.mapInArrow(arrow_task(_read, _Job(storage, tuple(reads))), structure)
 

@@ -106,7 +106,7 @@ def read_touched(task: TaskContext, query: SliceQuery) -> Touched:
     in_base = np.flatnonzero(np.asarray(found.is_valid())).astype(np.int64)
     in_won = np.asarray(found.drop_null()).astype(np.int64)
     if len(np.unique(in_won)) != len(in_won):
-        return _all_of_keys(query, keys, won.keys)  # A key that the base file has twice: merged as one file is.
+        return _not_this_way("its base file has a key twice")
     lost = _texts([])
     ordering = base_ordering(base, narrow)
     if ordering is not None and won.ordering is not None:

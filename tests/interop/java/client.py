@@ -101,6 +101,10 @@ class JavaHudi:
         """Read all rows of a snapshot, and put them nowhere."""
         self._ask("scan", path=str(path))
 
+    def sum_of(self, path: Path, column: str) -> float:
+        """Add up one column of a snapshot."""
+        return float(self._ask("sum_of", path=str(path), column=column)["sum"])
+
     def timeline(self, path: Path) -> list[dict[str, Any]]:
         """The active timeline as Java parses it."""
         return list(self._ask("timeline", path=str(path))["timeline"])

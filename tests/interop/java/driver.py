@@ -108,6 +108,10 @@ class Driver:
         self._load(path, None, {}).write.format("noop").mode("overwrite").save()
         return {}
 
+    def sum_of(self, path: str, column: str) -> dict:
+        """Sum of one column of a snapshot query."""
+        return {"sum": self._load(path, None, {}).agg({column: "sum"}).collect()[0][0]}
+
     def write(self, path: str, operation: str, rows: str, options: dict[str, str] | None = None) -> dict:
         """Write the Parquet folder or file `rows` into the table by `operation` (upsert, delete, ...)."""
         chosen = {**WRITE_OPTIONS, **self._options_of(path), **(options or {})}

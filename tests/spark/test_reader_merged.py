@@ -1,0 +1,210 @@
+"""Merge-on-read snapshots on Spark: base files are scanned natively, and only the rows that log files touch merged."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import drawstring as ds
+from bench.merge_on_read import append_delta_commit, make_merge_on_read
+from drawstring.errors import CorruptFileError, EngineError, UnsupportedTableError
+from drawstring.files import BaseFile, FileGroupId
+from drawstring.spark import reader, row_bits, touched
+from drawstring.spark.reader import slice_ways
+from drawstring.spark.row_bits import MAX_FILES, MarkedFile
+from drawstring.spark.ways import Way
+from drawstring_conformance.compare import difference
+
+SCHEMA = pa.schema([("id", pa.string()), ("part", pa.string()), ("ts", pa.int64()), ("v", pa.float64())])
+
+
+def rows(*values):
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in values], schema=SCHEMA)
+
+
+BASE = [(f"k{n:02}", "p" if n % 3 else "q", 10, float(n)) for n in range(40)]
+
+
+@pytest.fixture
+def make_merged(tmp_path):
+    """Make a merge-on-read table of `BASE`, two file groups in two partitions."""
+
+    def make(name="table", base=BASE, **options):
+        path = str(tmp_path / name)
+        table = ds.Table.create(
+            path, SCHEMA, record_key="id", partition_by="part", ordering="ts", options=options or None
+        )
+        table.bulk_insert(rows(*base))
+        make_merge_on_read(path)
+        return path
+
+    return make
+
+
+def append(path, *values, **kinds):
+    append_delta_commit(path, rows(*values), record_key="id", partition="part", **kinds)
+
+
+def ways(path, spark):
+    return [(one.way, one.reason) for one in slice_ways(ds.Table.open(path)._refreshed(), spark)]
+
+
+def compared(path, spark, **query):
+    """Say how Spark's rows differ from the embedded reader's."""
+    table = ds.Table.open(path)
+    return difference(table.to_spark(spark, **query).toArrow(), table.read(**query))
+
+
+def test_updates_inserts_and_deletes_give_the_rows_that_the_embedded_reader_gives(make_merged, spark):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0), ("new", "q", 1, -2.0), deletes=["k02", "k03"])
+    append(path, ("k04", "p", 12, -3.0), ("k01", "p", 12, -4.0))
+    assert ways(path, spark) == [(Way.MERGED, "")] * 2
+    assert compared(path, spark) == ""
+    assert ds.Table.open(path).to_spark(spark).count() == len(BASE) + 1 - 2
+
+
+def test_a_base_row_with_a_greater_ordering_value_stays(make_merged, spark):
+    path = make_merged()
+    append(path, ("k01", "p", 9, -1.0), ("k02", "p", 10, -2.0))
+    table = ds.Table.open(path)
+    found = {row["id"]: row["v"] for row in table.to_spark(spark, columns=["id", "v"]).collect()}
+    assert (found["k01"], found["k02"]) == (1.0, -2.0)
+    assert compared(path, spark) == ""
+
+
+def test_a_partial_update_takes_the_other_columns_from_the_base_file(make_merged, spark):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0), partial=["part", "ts", "v"])
+    append(path, ("k02", "p", 12, -1.0), partial=["v", "ts"])
+    assert ways(path, spark)[0] == (Way.MERGED, "")
+    assert compared(path, spark) == ""
+
+
+@pytest.mark.parametrize(
+    "query", [{"columns": ["v"]}, {"filter": [("v", "<", 5.0)]}, {"read_optimized": True}], ids=str
+)
+def test_columns_and_conditions_are_the_same_as_the_embedded_readers(make_merged, spark, query):
+    path = make_merged()
+    append(path, ("k01", "p", 11, 100.0), ("k30", "q", 11, 0.5), deletes=["k02"])
+    assert compared(path, spark, **query) == ""
+
+
+def test_time_travel_sees_the_log_files_of_its_time(make_merged, spark):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0))
+    first = ds.Table.open(path).timeline().completed_writes[-1].requested_time
+    append(path, ("k01", "p", 12, -2.0))
+    assert compared(path, spark, as_of=first) == ""
+
+
+def test_log_files_that_are_read_in_tasks_touch_the_same_rows(make_merged, spark, monkeypatch):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0), ("k04", "p", 9, -1.0), deletes=["k02", "k03"])
+    monkeypatch.setattr(touched, "_HERE_LOG_BYTES", -1)
+    assert ways(path, spark) == [(Way.MERGED, "")] * 2
+    assert compared(path, spark) == ""
+
+
+def test_a_broken_log_file_is_named_when_tasks_read_it(make_merged, spark, monkeypatch, tmp_path):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0))
+    log = next((tmp_path / "table" / "p").glob(".*.log.*"))
+    log.write_bytes(b"no block" + log.read_bytes())
+    monkeypatch.setattr(touched, "_HERE_LOG_BYTES", -1)
+    with pytest.raises(CorruptFileError, match=r"\.log\."):
+        ds.Table.open(path).to_spark(spark)
+
+
+def test_spark_reads_only_the_columns_and_rows_that_are_asked_for(make_merged, spark):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0))
+    frame = ds.Table.open(path).to_spark(spark, columns=["v", "part"]).where("v > 5 and part = 'p'").select("v")
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert "ReadSchema: struct<v:double,_tmp_metadata_row_index:bigint>" in plan
+    assert "PushedFilters: [IsNotNull(v), GreaterThan(v,5.0)]" in plan
+    assert "PartitionFilters: [isnotnull(part" in plan
+
+
+def test_rows_that_log_files_touch_are_left_out_of_the_native_scan(make_merged, spark, monkeypatch):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0))
+    monkeypatch.setattr(row_bits, "without_marked_rows", lambda spark, frame, files: frame)
+    assert "k01" in compared(path, spark)  # with the bug planted, the old row is there as well
+
+
+def test_a_key_that_the_base_file_has_twice_leaves_its_slice_to_arrow(make_merged, spark, tmp_path):
+    path = make_merged()
+    (file,) = (tmp_path / "table" / "p").glob("*.parquet")
+    held = pq.read_table(file)
+    pq.write_table(pa.concat_tables([held, held.slice(0, 1)]), file)
+    assert held["id"][0].as_py() == "k01"
+    append(path, ("k01", "p", 11, -1.0))
+    assert (Way.ARROW, "its base file has a key twice") in ways(path, spark)
+    assert compared(path, spark) == ""
+
+
+def test_more_rows_than_the_bits_are_for_are_left_to_arrow(make_merged, spark, monkeypatch, caplog):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0), ("k00", "q", 11, -1.0))
+    monkeypatch.setattr(reader, "MAX_ROWS", 30)
+    with caplog.at_level(logging.DEBUG, logger="drawstring"):
+        assert {way for way, _ in ways(path, spark)} == {Way.MERGED, Way.ARROW}
+    assert "read arrow, since too many rows have log files beside them" in caplog.text
+    assert compared(path, spark) == ""
+
+
+def test_a_merger_of_the_callers_own_merges_in_tasks(make_merged, spark, tmp_path):
+    path = make_merged()
+    strategy = "11111111-2222-3333-4444-555555555555"
+    properties = tmp_path / "table" / ".hoodie" / "hoodie.properties"
+    kept = [line for line in properties.read_text().splitlines() if ".record.merge." not in line]
+    own = [f"hoodie.record.merge.strategy.id={strategy}", "hoodie.record.merge.mode=CUSTOM"]
+    properties.write_text("\n".join([*kept, *own]) + "\n")
+    append(path, ("k01", "p", 11, 100.0), ("k00", "q", 11, 100.0))
+    with pytest.raises(UnsupportedTableError, match=strategy):
+        ds.Table.open(path).to_spark(spark)
+
+    def add(older, newer):
+        import pyarrow.compute as pc
+
+        return newer.set_column(newer.schema.get_field_index("v"), "v", pc.add(older["v"], newer["v"]))
+
+    ds.register_merger(strategy, add)
+    assert ways(path, spark) == [(Way.MERGED, "")] * 2
+    assert compared(path, spark) == ""
+    found = ds.Table.open(path).to_spark(spark, columns=["v"], filter=[("id", "==", "k01")]).collect()
+    assert [row[0] for row in found] == [101.0]
+
+
+def marked(name, partition="p"):
+    return MarkedFile(BaseFile(f"{partition}/{name}", FileGroupId(partition, name), "1", 1), b"")
+
+
+def test_files_of_one_name_and_too_many_files_are_told_apart_by_several_conditions():
+    many = [marked(f"f{n}") for n in range(MAX_FILES + 1)]
+    groups = list(row_bits.groups([*many, marked("f0", "q")]))
+    assert [len(group) for group in groups] == [MAX_FILES, 1, 1]
+    assert all(len({one.file.name for one in group}) == len(group) for group in groups)
+
+
+def test_no_two_files_share_an_entry_of_the_table_of_hashes():
+    hashes = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, MAX_FILES)
+    size = row_bits._table_size(hashes)
+    assert len(set((hashes % size).tolist())) == MAX_FILES
+
+
+def test_a_row_of_a_file_without_bits_stops_the_query(make_merged, spark, monkeypatch):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0))
+    hashes = row_bits._hashes
+    monkeypatch.setattr(row_bits, "_hashes", lambda spark, names: hashes(spark, [f"not {name}" for name in names]))
+    monkeypatch.setattr(row_bits, "_table_size", lambda hashes: 1_000_003)
+    from pyspark.errors import PySparkException
+
+    with pytest.raises((PySparkException, EngineError), match="the file has changed since it was listed"):
+        ds.Table.open(path).to_spark(spark).collect()

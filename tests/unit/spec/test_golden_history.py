@@ -115,3 +115,12 @@ def test_what_is_archived_is_older_than_the_first_write_that_is_left(case):
     ]
     assert writes
     assert max(writes) < oldest
+
+
+@with_history
+def test_a_plan_is_archived_of_the_actions_that_have_one(case):
+    for rows in archived(case).values():
+        pairs = zip(rows["action"].to_pylist(), rows["plan"].to_pylist(), strict=True)
+        planned = {action: plan is not None for action, plan in pairs}
+        assert planned
+        assert all(has_plan is (action == "clean") for action, has_plan in planned.items()), planned

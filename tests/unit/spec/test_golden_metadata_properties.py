@@ -1,10 +1,11 @@
-"""The properties of the metadata tables that Java made."""
+"""The properties of the metadata tables that Java made, and where it keeps the definitions of indexes."""
 
 from __future__ import annotations
 
 import pytest
 
 from drawstring_conformance.vectors import load_cases
+from drawstring_spec.layout import INDEX_DEFINITIONS_FILE
 from drawstring_spec.properties import parse_properties
 
 PROPERTIES = ".hoodie/metadata/.hoodie/hoodie.properties"
@@ -29,3 +30,12 @@ def test_a_metadata_table_is_a_merge_on_read_table_of_its_own_kind(case):
         "hoodie.table.keygenerator.type": "HOODIE_TABLE_METADATA",
         "hoodie.record.merge.mode": "CUSTOM",
     }.items() <= values.items()
+
+
+def test_the_path_of_index_definitions_is_relative_to_the_base_path():
+    key = "hoodie.table.index.defs.path"
+    given = [(case, case.table_properties[key]) for case in load_cases() if key in case.table_properties]
+    assert given
+    for case, path in given:
+        assert path == INDEX_DEFINITIONS_FILE
+        assert path in case.file_names

@@ -135,3 +135,14 @@ def test_a_write_that_failed_is_tried_again_under_a_later_time_with_files_of_its
     assert len(times) == 1
     assert again.requested_time > times[0]
     assert not [path for path in world.storage.files if f"_{times[0]}." in path]
+
+
+def test_files_of_lost_attempts_are_deleted_before_the_completed_file_appears():
+    world = World()
+    recorder = Recorder(world)
+    context = world.context(OCC)
+    body = FakeBody(world, context, {A: "k1"})
+    body.lost_attempts = 2
+    run_write(context, body, load_snapshot=load_slices)
+    steps = [(call, kind_of(path)) for call, path, _ in recorder.calls if kind_of(path) in ("data", "completed")]
+    assert steps == [("put_if_absent", "data")] * 3 + [("delete", "data")] * 2 + [("put_if_absent", "completed")]

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -190,6 +190,16 @@ def render(verdicts: Mapping[str, Verdicts], num_tables: int) -> Lines:
     return lines
 
 
+def _told(cases: Sequence[Case], console: Console) -> Iterator[Case]:
+    """Yield the cases with a bar on a terminal, and a line for each elsewhere."""
+    if console.is_terminal:
+        yield from track(cases, "Asking", console=console)
+        return
+    for number, case in enumerate(cases, 1):
+        console.print(f"{number}/{len(cases)} {case.name}: {len(case.queries)} queries", highlight=False)
+        yield case
+
+
 def main() -> int:
     """Ask all of them; 0 only if nothing fails and none is left out."""
     from drawstring.spark import local_session
@@ -200,7 +210,7 @@ def main() -> int:
     spark = local_session("drawstring golden", config={**quiet, "spark.sql.session.timeZone": "America/New_York"})
     cases = load_cases()
     with tempfile.TemporaryDirectory() as folder:
-        verdicts = sweep(spark, track(cases, "Asking", console=console), Path(folder))
+        verdicts = sweep(spark, _told(cases, console), Path(folder))
     spark.stop()
     console.print(render(verdicts, len(cases)))
     for name in sorted({name for v in verdicts.values() for name in v.lost_by_java}):

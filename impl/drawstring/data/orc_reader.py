@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pat
 
+from drawstring.codec.parquet_bytes import checked
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.orc_footer import MAGIC, Footer, Tail, parse_footer, parse_tail, parse_time_zone
 from drawstring.data.orc_process import decode
@@ -131,7 +132,7 @@ class OrcFileReader:
             if not columns:
                 return rows.combine_chunks().to_batches()[0].select([])
             schema = pa.schema([pa.field(name, c.type) for name, c in zip(wanted, columns, strict=True)])
-            return pa.RecordBatch.from_arrays(columns, schema=schema)
+            return checked(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def _pieces(self) -> list[tuple[int, memoryview | bytes]]:
         """What of the file is needed to open it."""

@@ -24,6 +24,7 @@ from pyarrow import types as pat
 from drawstring.data.schema import avro_to_arrow
 from drawstring.data.types import MAX_DEPTH
 from drawstring.errors import CorruptFileError, FormatError
+from drawstring.hfile.entries import gather
 
 LENGTH_BYTES: Final = 4
 """In front of each record of a log block."""
@@ -32,6 +33,25 @@ _SYNC: Final = b"drawstring-sync-"
 _LENGTH: Final = "length"
 _RECORD: Final = "record"
 _PRIMITIVES: Final = frozenset({"boolean", "int", "long", "float", "double", "string", "bytes"})
+
+
+def framed(values: pa.Array) -> memoryview:
+    """Return values with the length of each in front of it, as `decode_prefixed_records` takes them.
+
+    Args:
+        values: ``large_binary`` without nulls, one record each.
+
+    """
+    _, offsets, content = values.buffers()
+    if len(values) == 0 or content is None:
+        return memoryview(bytes(LENGTH_BYTES * len(values)))
+    bounds = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    lengths = np.diff(bounds)
+    raw = np.concatenate([np.frombuffer(content, np.uint8), lengths.astype(">i4").view(np.uint8)])
+    length_at = len(raw) - LENGTH_BYTES * len(values) + LENGTH_BYTES * np.arange(len(values))
+    starts = np.stack([length_at, bounds[:-1]], axis=1).ravel()
+    ends = np.stack([length_at + LENGTH_BYTES, bounds[1:]], axis=1).ravel()
+    return memoryview(gather(raw, starts, ends).buffers()[2])
 
 
 def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memoryview, *, path: str) -> pa.Table:
@@ -215,7 +235,10 @@ def _nested(array: pa.Array, target: pa.DataType, symbols: Iterator[Sequence[str
 
 
 def decimals(array: pa.Array, target: pa.Decimal128Type) -> pa.Array:
-    """Return big-endian two's complement numbers as decimals: each is widened to the 16 bytes that Arrow stores."""
+    """Return big-endian two's complement numbers as decimals: each is widened to the 16 bytes that Arrow stores.
+
+    Raises `FormatError` where one has more digits than the type.
+    """
     lengths = pc.fill_null(pc.binary_length(array), 0).to_numpy()
     if len(lengths) and int(lengths.max()) > 16:
         raise FormatError(f"A decimal of {int(lengths.max())} bytes does not fit {target}.")
@@ -227,7 +250,12 @@ def decimals(array: pa.Array, target: pa.Decimal128Type) -> pa.Array:
         wide[rows, length:] = np.where(raw[:, :1] & 0x80, 0xFF, 0).astype(np.uint8)
     mask = np.asarray(array.is_null()) if array.null_count else None
     bitmap = None if mask is None else pa.array(~mask).buffers()[1]
-    return pa.Array.from_buffers(target, len(array), [bitmap, pa.py_buffer(wide.tobytes())], array.null_count)
+    found = pa.Array.from_buffers(target, len(array), [bitmap, pa.py_buffer(wide.tobytes())], array.null_count)
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise FormatError(f"A decimal does not fit {target}: {error}") from error
+    return found
 
 
 def _corrupt(path: str, what: str) -> CorruptFileError:

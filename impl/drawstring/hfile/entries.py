@@ -8,7 +8,7 @@ not add up are they walked through one by one. All else is arithmetic on columns
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -77,11 +77,6 @@ class DataBlock:
         """Row keys in their order."""
         keys: list[bytes] = self.key_array.to_pylist()
         return keys
-
-    @property
-    def values(self) -> Iterator[tuple[int, int]]:
-        """Where each value stands in `content`, in order."""
-        return zip(self.value_starts.tolist(), self.value_ends.tolist(), strict=True)
 
     def take(self, rows: Positions | slice) -> tuple[pa.Array, pa.Array]:
         """Keys and values of some entries, as ``large_binary``."""

@@ -21,10 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.codec.parquet_bytes import checked, open_parquet
+from drawstring.data.key_texts import single_chunk
 from drawstring.data.schema import avro_to_arrow, parse_avro
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.hfile.reader import HFileReader
-from drawstring.log_files.avro_records import LENGTH_BYTES, decimals, decode_prefixed_records, decode_record
+from drawstring.log_files.avro_records import decimals, decode_prefixed_records, decode_record, framed
 from drawstring.log_files.blocks import LogBlock
 from drawstring.log_files.positions import parse_positions
 from drawstring_spec.log_format import BlockType, HeaderKey
@@ -85,18 +86,17 @@ def _parquet(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
 
 def _hfile(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
     """Values of an HFile in the order of its keys; where the schema has the field ``key``, the file's key fills it."""
-    reader = HFileReader.from_bytes(block.content, path=block.path)
-    keys: list[bytes] = []
-    framed = bytearray()
-    for data in reader.blocks():
-        keys += data.keys
-        for start, end in data.values:
-            framed += (end - start).to_bytes(LENGTH_BYTES, "big") + data.content[start:end]
-    table = decode_prefixed_records(schema, len(keys), memoryview(framed), path=block.path)
+    keys, values = HFileReader.from_bytes(block.content, path=block.path).entries()
+    flat = single_chunk(values)
+    table = decode_prefixed_records(schema, len(flat), framed(flat), path=block.path)
     if "key" not in table.column_names:
         return table
     index = table.column_names.index("key")
-    return table.set_column(index, table.schema.field(index), pa.array(keys, pa.binary()).cast(pa.string()))
+    try:
+        texts = single_chunk(keys).cast(pa.large_string()).cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise _corrupt(block, f"it has a key that is no UTF-8 ({error})") from error
+    return table.set_column(index, table.schema.field(index), texts)
 
 
 def delete_records(block: LogBlock) -> pa.Table:

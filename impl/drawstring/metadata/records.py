@@ -12,15 +12,13 @@ from functools import cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pat
 
 from drawstring.data.schema import parse_avro
 from drawstring.errors import CorruptFileError, UnsupportedTableError
-from drawstring.hfile.entries import gather
-from drawstring.log_files.avro_records import LENGTH_BYTES, decode_prefixed_records
+from drawstring.log_files.avro_records import decode_prefixed_records, framed
 from drawstring.metadata.avro_columns import decode_records
 from drawstring_spec.payloads import SCHEMAS
 
@@ -113,7 +111,7 @@ def decode_files(schema: str, values: pa.ChunkedArray, *, path: str) -> pa.Table
     if len(values) == 0:
         return _FILE_COLUMNS.empty_table()
     flat = _one_chunk(values)
-    records = decode_prefixed_records(_files_schema(schema), len(flat), _framed(flat), path=path)
+    records = decode_prefixed_records(_files_schema(schema), len(flat), framed(flat), path=path)
     for name in _OTHER_PAYLOADS:
         if name in records.column_names and records.column(name).null_count < len(flat):
             raise CorruptFileError(f"A record of the partition 'files' in {path} says something else.", rule="MT-001")
@@ -143,18 +141,6 @@ def _files_schema(text: str) -> dict[str, Any]:
     absent = ["null", "boolean"]
     fields = [{**f, "type": absent} if f["name"] in _OTHER_PAYLOADS else f for f in schema["fields"]]
     return {**schema, "fields": [{k: v for k, v in f.items() if k in ("name", "type")} for f in fields]}
-
-
-def _framed(values: pa.Array) -> memoryview:
-    """Return values with the length of each in front of it."""
-    _, offsets, content = values.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    lengths = np.diff(bounds)
-    raw = np.concatenate([np.frombuffer(content, np.uint8), lengths.astype(">i4").view(np.uint8)])
-    length_at = len(raw) - LENGTH_BYTES * len(values) + LENGTH_BYTES * np.arange(len(values))
-    starts: npt.NDArray[np.int64] = np.stack([length_at, bounds[:-1]], axis=1).ravel()
-    ends: npt.NDArray[np.int64] = np.stack([length_at + LENGTH_BYTES, bounds[1:]], axis=1).ravel()
-    return memoryview(gather(raw, starts, ends).buffers()[2])
 
 
 def _one_chunk(array: pa.ChunkedArray) -> pa.Array:

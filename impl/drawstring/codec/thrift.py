@@ -58,7 +58,7 @@ class Struct(dict[int, Any]):
         """A structure, which has to be there."""
         value = self.get(field)
         if not isinstance(value, Struct):
-            raise ValueError(f"field {field} of the structure at byte {self.start} is no structure")  # noqa: TRY004 -- likewise
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no structure")  # noqa: TRY004 -- it is the bytes that are wrong
         return value
 
 

@@ -16,6 +16,8 @@ _RUN = [
     "docs/tutorial/first-table.md",
     "docs/how-to/two-writers.md",
     "docs/how-to/follow-changes.md",
+    "docs/how-to/read-a-large-table.md",
+    "docs/how-to/merge-by-your-own-rules.md",
     "docs/how-to/recover-from-a-crash.md",
 ]
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, Rows, matches
+from drawstring.errors import InputError
 
 Merger = Callable[[pa.Table, pa.Table], pa.Table]
 """Merges aligned rows of two tables, older and newer by ordering value, into rows of the same columns."""
@@ -215,11 +216,30 @@ def _by_merger(merged: _State, old: _State, new: _State, both: Mask, high_is_new
     taken = pa.array(where)
     newer = _choose(pa.array(high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
     older = _choose(pa.array(~high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
-    result = merger(older, newer)
+    result = _checked(merger(older, newer), len(where), merged.rows.schema)
     order: Rows = np.arange(len(merged.keys), dtype=np.int64)
     order[where] = len(order) + np.arange(len(where))
-    rows = pa.concat_tables([merged.rows, result.select(merged.rows.column_names).cast(merged.rows.schema)])
+    rows = pa.concat_tables([merged.rows, result])
     return replace(merged, rows=rows.take(pa.array(order)))
+
+
+def _checked(result: object, count: int, schema: pa.Schema) -> pa.Table:
+    """Return what a merger made, in the query's types. Raises `InputError` where it is not what was asked for."""
+    if not isinstance(result, pa.Table) or result.num_rows != count:
+        made = f"{result.num_rows} rows" if isinstance(result, pa.Table) else type(result).__name__
+        raise InputError(
+            f"The merger was given {count} pairs of rows and returned {made}.",
+            rule="MG-003",
+            way_out="Return a pyarrow.Table with one row for each pair, in their order.",
+        )
+    try:
+        return result.select(schema.names).cast(schema)
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        raise InputError(
+            f"What the merger returned does not fit the columns that it was given: {error}.",
+            rule="MG-003",
+            way_out="Return the same columns in the same types; rows come with the columns of the query only.",
+        ) from error
 
 
 def _choose(mask: pa.Array, yes: pa.Table, no: pa.Table) -> pa.Table:

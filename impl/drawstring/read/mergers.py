@@ -18,7 +18,8 @@ def register_merger(strategy_id: str, merger: Merger) -> None:
     Args:
         strategy_id: UUID in ``hoodie.record.merge.strategy.id``.
         merger: given aligned rows, older and newer (by ordering value, the later one among equals), returns the merged
-            rows, as many and in the same columns. It must be picklable for the Spark engine.
+            rows, as many and in the same columns: those of the query, and what merging needs. It is called for parts of
+            a table, in any number. It must be picklable for the Spark engine.
 
     Raises:
         InputError: another merger is registered under that id.
@@ -42,7 +43,7 @@ def find_merger(strategy_id: str) -> Merger:
     if strategy_id not in _mergers:
         raise UnsupportedTableError(
             f"The table merges its rows by the strategy {strategy_id}, which drawstring does not know.",
-            rule="RD-014",
+            rule="MG-003",
             way_out="Register what the strategy does with drawstring.register_merger, or read the table with "
             "read_optimized=True, without its log files.",
         )

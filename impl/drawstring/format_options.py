@@ -62,10 +62,19 @@ _READING = (
         used_by="format",
     ),
     OptionSpec(
+        "drawstring.read.filter",
+        str,
+        None,
+        'Rows that are wanted, as `filter` of `table.read`, in JSON: `[["day", ">=", "2026-01-01"]]`. Files that '
+        "cannot hold such rows are not read. Spark's own conditions are applied by Spark, to the rows that were read.",
+        used_by="format",
+    ),
+    OptionSpec(
         "hoodie.enable.data.skipping",
         bool,
         True,
-        "Files that statistics in the metadata table rule out are not read.",
+        "Files are not read where statistics in the metadata table rule out the rows that `drawstring.read.filter` "
+        "wants.",
         used_by="format",
     ),
     OptionSpec(

@@ -3,7 +3,8 @@
 Whose duty: the source that Spark finds, and writes. Spark runs each method in a Python process of its own, without a
 session: a reader plans in one and reads splits in others (`drawstring.spark.source_reader`, `drawstring.spark.stream`),
 a writer's tasks stage their rows as files, and `commit` writes them with the embedded engine. Columns are not pruned,
-since Spark has no such thing here: ``table.to_spark`` and ``table.upsert(df)`` are the fast ways.
+since Spark has no such thing here, and Spark's conditions are not pushed down, since that loses rows (see
+`drawstring.spark.source_filters`): ``table.to_spark`` and ``table.upsert(df)`` are the fast ways.
 """
 
 from __future__ import annotations

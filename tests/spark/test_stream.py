@@ -206,6 +206,14 @@ def test_columns_that_changed_since_the_stream_started_are_refused(table):
         ChangesStream(request, consumer.reader._schema.add("new", "string"))
 
 
+def test_a_filter_is_one_of_the_rows_of_each_batch(table):
+    table.upsert(rows("a", "b"))
+    consumer = Consumer(table.uri, **{"drawstring.read.filter": '[["id", "==", "b"]]'})
+    assert consumer.ids() == ["b"]
+    table.upsert(rows("b", "c", v=1))
+    assert consumer.ids() == ["b"]
+
+
 def test_a_table_that_gets_another_column_stops_the_stream_with_a_word(table, monkeypatch):
     table.upsert(rows("a"))
     consumer = Consumer(table.uri)

@@ -60,7 +60,6 @@ def local_session(
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        "spark.sql.python.filterPushdown.enabled": "true",
         **(config or {}),
     }
     builder = SparkSession.builder.master(f"local[{cores}]").appName(app_name)

@@ -1,115 +1,73 @@
-"""Conditions that Spark pushes down, as those of `drawstring.table.Table.read`.
+"""The option ``drawstring.read.filter``: conditions as JSON, since options are texts.
 
-Whose duty: a condition here keeps every row that Spark's keeps, maybe more; Spark applies its own to what comes back.
-Conditions that might keep fewer are left to Spark alone: those on floating columns (Spark takes NaN for the greatest
-number, Arrow for none), on columns inside of others, and decimals so long that Spark's messages round them.
+Whose duty: from the text to the list of conditions that `drawstring.table.Table.read` takes. Spark has a way of its own
+to push conditions down to a Python data source, which is not used: up to version 4.3 it keeps what one query pushed for
+all other queries of the same DataFrame, which then miss rows (docs/decisions/filters-of-the-format.md).
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from decimal import Decimal
-from typing import Any, Final
+import json
+from typing import Any
 
 import pyarrow as pa
-from pyarrow import types as pat
-from pyspark.sql.datasource import (
-    EqualNullSafe,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    LessThan,
-    LessThanOrEqual,
-    Not,
-    StringStartsWith,
-)
 
-from drawstring.errors import InputError
+from drawstring.errors import InputError, OptionError
 from drawstring.read.arrow_reader import filter_expression
+from drawstring.spark.source_options import FILTER
 
-Condition = tuple[str, str, Any]
-
-_COMPARISONS: Final[dict[type, str]] = {
-    EqualTo: "==",
-    EqualNullSafe: "==",
-    GreaterThan: ">",
-    GreaterThanOrEqual: ">=",
-    LessThan: "<",
-    LessThanOrEqual: "<=",
-}
-_NEGATED: Final = {"==": "!=", "in": "not in"}
-_EXACT_DIGITS: Final = 27
-_SURROGATES: Final = range(0xD800, 0xE000)
+_WAY_OUT = 'Give a list of conditions, such as [["day", ">=", "2026-01-01"], ["city", "in", ["Oslo", "Molde"]]].'
 
 
-def conditions(filters: Iterable[Filter], columns: pa.Schema) -> list[Condition]:
-    """Return conditions that keep all rows which all of Spark's filters keep.
+def parse_filter(text: str | None, columns: pa.Schema) -> list[Any] | None:
+    """Return the conditions that a text stands for.
 
     Args:
-        filters: as Spark pushes them.
-        columns: of the table.
+        text: JSON, a list of conditions ``[column, operator, value]`` that all hold, or a list of such lists, one of
+            which holds. Values are read as the column's type: dates and times from their ISO form. None for no filter.
+        columns: of the answer.
 
-    Returns:
-        An "and" of conditions; empty where none says anything.
+    Raises:
+        OptionError: the text is no JSON, or not of this form.
+        InputError: a condition does not fit the columns.
 
     """
-    return [condition for one in filters for condition in _translated(one) if _fits(condition, columns)]
-
-
-def _translated(one: Filter) -> Iterator[Condition]:
-    if isinstance(one, Not):
-        for name, op, value in _translated(one.child):
-            if op in _NEGATED and not isinstance(one.child, EqualNullSafe):
-                yield name, _NEGATED[op], value
-        return
-    path: tuple[str, ...] = getattr(one, "attribute", ())
-    if len(path) != 1:
-        return
-    if isinstance(one, In):
-        values = [value for value in one.value if value is not None]
-        if values:
-            yield path[0], "in", values
-    elif isinstance(one, StringStartsWith):
-        yield path[0], ">=", one.value
-        after = _after_all_with(one.value)
-        if after is not None:
-            yield path[0], "<", after
-    elif type(one) in _COMPARISONS:
-        yield path[0], _COMPARISONS[type(one)], getattr(one, "value", None)
-
-
-def _after_all_with(prefix: str) -> str | None:
-    """Return the least text that is greater than all that begin with a prefix; None where there is none."""
-    for end in range(len(prefix), 0, -1):
-        following = ord(prefix[end - 1]) + 1
-        if following in _SURROGATES:
-            following = _SURROGATES.stop
-        if following <= sys.maxunicode:
-            return prefix[: end - 1] + chr(following)
-    return None
-
-
-def _fits(condition: Condition, columns: pa.Schema) -> bool:
-    name, _, value = condition
-    if columns.get_all_field_indices(name) == [] or value is None:
-        return False
-    kind = columns.field(name).type
-    values = value if isinstance(value, list) else [value]
-    if pat.is_floating(kind) or pat.is_nested(kind):
-        return False
-    if any(isinstance(one, Decimal) and len(one.as_tuple().digits) > _EXACT_DIGITS for one in values):
-        return False
+    if text is None:
+        return None
     try:
-        pa.array(values, _exact(kind))
-        filter_expression([condition], columns)
-    except (InputError, pa.ArrowException, TypeError, ValueError, OverflowError):
-        return False
-    return True
+        given = json.loads(text)
+    except ValueError as error:
+        raise OptionError(f"Option {FILTER!r} is no JSON: {error}.", way_out=_WAY_OUT) from error
+    if not isinstance(given, list) or not given or not all(isinstance(one, list) and one for one in given):
+        raise OptionError(f"Option {FILTER!r} has the value {text}.", way_out=_WAY_OUT)
+    one_group = isinstance(given[0][0], str)
+    parsed = [[_condition(one, columns) for one in group] for group in ([given] if one_group else given)]
+    conditions = parsed[0] if one_group else parsed
+    filter_expression(conditions, columns)
+    return conditions
 
 
-def _exact(kind: pa.DataType) -> pa.DataType:
-    """Return the type that a column's values have in a condition: timestamps in Spark's microseconds."""
-    return pa.timestamp("us", kind.tz) if pat.is_timestamp(kind) else kind
+def _condition(given: Any, columns: pa.Schema) -> tuple[str, str, Any]:
+    if not (isinstance(given, list) and len(given) == 3 and all(isinstance(part, str) for part in given[:2])):
+        raise OptionError(f"Option {FILTER!r} has the condition {json.dumps(given)}.", way_out=_WAY_OUT)
+    name, operator, value = given
+    if name not in columns.names:
+        raise InputError(
+            f"The filter names the column {name!r}, which is not there.",
+            way_out=f"The columns are: {', '.join(columns.names)}.",
+        )
+    kind = columns.field(name).type
+    return (
+        name,
+        operator,
+        [_typed(one, kind, name) for one in value] if isinstance(value, list) else _typed(value, kind, name),
+    )
+
+
+def _typed(value: Any, kind: pa.DataType, name: str) -> Any:
+    try:
+        return pa.scalar(value).cast(kind).as_py()
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(
+            f"The filter's value {value!r} is none of column {name!r}, whose type is {kind}.", way_out=_WAY_OUT
+        ) from error

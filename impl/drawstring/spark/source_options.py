@@ -27,6 +27,7 @@ BEGIN: Final = "hoodie.datasource.read.begin.instanttime"
 END: Final = "hoodie.datasource.read.end.instanttime"
 START_OFFSET: Final = "hoodie.datasource.streaming.startOffset"
 DATA_SKIPPING: Final = "hoodie.enable.data.skipping"
+FILTER: Final = "drawstring.read.filter"
 
 LATEST: Final = "latest"
 """A stream that begins with what completes from now on."""

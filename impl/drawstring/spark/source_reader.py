@@ -1,18 +1,17 @@
 """Batch reads of ``format("drawstring")``: one split of a query for each of Spark's tasks.
 
 Whose duty: Spark makes a reader in one Python process, which plans, and hands copies of it to its tasks in others.
-Spark keeps on filtering by itself, so that what is pushed down only has to keep enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from drawstring.context import TableContext
@@ -23,8 +22,8 @@ from drawstring.read.ranges import Bounds
 from drawstring.read.schema import resolve_schema
 from drawstring.read.time_travel import parse_as_of
 from drawstring.read.view import check_readable, load_snapshot
-from drawstring.spark.source_filters import Condition, conditions
-from drawstring.spark.source_options import AS_OF, BEGIN, DATA_SKIPPING, END, Kind, ReadRequest
+from drawstring.spark.source_filters import parse_filter
+from drawstring.spark.source_options import AS_OF, BEGIN, DATA_SKIPPING, END, FILTER, Kind, ReadRequest
 from drawstring.spark.splits import Reading, Split, SplitPlan, change_splits, snapshot_splits
 from drawstring.spark.types import spark_schema
 from drawstring.timeline.load import load_timeline
@@ -65,23 +64,6 @@ class SplitPartition(InputPartition):
     split: Split
 
 
-class _Pushdown:
-    """What Spark calls as ``pushFilters``, in sessions that push filters down.
-
-    Where ``spark.sql.python.filterPushdown.enabled`` is false, as it is by default, Spark refuses every reader whose
-    ``pushFilters`` is another function than the base class's, and a reader cannot ask for the setting: it runs in a
-    process without a session. So this object passes for the base class's, and is not called in such sessions.
-    """
-
-    def __init__(self, push: Callable[[list[Filter]], Iterable[Filter]]) -> None:
-        self._push = push
-        self.__func__ = DataSourceReader.pushFilters
-
-    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
-        """See `DataSourceReader.pushFilters`."""
-        return self._push(filters)
-
-
 class TableReader(DataSourceReader):
     """Reads a snapshot, or the changes of a range.
 
@@ -99,20 +81,14 @@ class TableReader(DataSourceReader):
         self._request = request.for_batch()
         self._schema = schema
         self._context = request.open()
-        self._columns = request_columns(request, self._context)
+        columns = request_columns(request, self._context)
         way_out = "Leave the schema out, and select and cast columns afterwards."
-        check_given_schema(schema, self._columns, self._context.ports.storage.uri, way_out=way_out)
-        self._conditions: list[Condition] = []
-        self.pushFilters = _Pushdown(self._push)  # type: ignore[method-assign]  # see `_Pushdown`
-
-    def _push(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take note of conditions, and leave all of them to Spark as well."""
-        self._conditions = conditions(filters, self._columns)
-        return filters
+        check_given_schema(schema, columns, self._context.ports.storage.uri, way_out=way_out)
+        self._filter = parse_filter(self._request.options[FILTER], columns)
 
     @cached_property
     def _plan(self) -> SplitPlan:
-        return plan_batch(self._request, self._context, self._conditions)
+        return plan_batch(self._request, self._context, self._filter)
 
     @cached_property
     def _reading(self) -> Reading:
@@ -132,16 +108,15 @@ class TableReader(DataSourceReader):
             yield from self._reading.batches(partition.number, partition.split)
 
 
-def plan_batch(request: ReadRequest, context: TableContext, pushed: Sequence[Condition]) -> SplitPlan:
+def plan_batch(request: ReadRequest, context: TableContext, condition: list[Any] | None) -> SplitPlan:
     """Plan a batch read.
 
     Args:
         request: what is read.
         context: of the table.
-        pushed: conditions that Spark applies to the rows itself.
+        condition: of the rows that are wanted, as `drawstring.table.Table.read` takes it; None for all.
 
     """
-    condition = list(pushed) or None
     if request.kind in {Kind.ROWS, Kind.CHANGES}:
         start, end = request.options[BEGIN], request.options[END]
         cdc = request.kind is Kind.CHANGES

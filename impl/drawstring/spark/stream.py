@@ -6,7 +6,7 @@ commit that was requested early and completed late is in a later batch, not in n
 batch down before it is read; after a failure the same offsets give the same commits again.
 
 Where a batch may end: at a completion time T such that no commit can still appear which completed before T. A
-completion time is taken, and its instant published, in one hold of the table's lock (requirement TL-020; Java does the
+completion time is taken, and its instant published, in one hold of the table's lock (requirement TL-021; Java does the
 same under the lock of its time generator), so whoever sees the instant of T published can be sure that all earlier
 ones are published, too. *Seeing* takes two looks: a listing is no snapshot, and may hold the instant of T while it
 misses an earlier one that was published while the listing went on. So the first listing, in
@@ -28,7 +28,8 @@ from pyspark.sql.types import StructType
 from drawstring.context import TableContext
 from drawstring.errors import EngineError, InputError
 from drawstring.read.ranges import BEGINNING, Bounds, parse_range
-from drawstring.spark.source_options import LATEST, START_OFFSET, Kind, ReadRequest
+from drawstring.spark.source_filters import parse_filter
+from drawstring.spark.source_options import FILTER, LATEST, START_OFFSET, Kind, ReadRequest
 from drawstring.spark.source_reader import check_given_schema, request_columns
 from drawstring.spark.splits import Reading, Split, arrow_columns, change_splits
 from drawstring.timeline.load import load_timeline
@@ -130,7 +131,8 @@ class ChangesStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         context = self._context
         self._check_schema(context)
         cdc = self._request.kind is Kind.CHANGES
-        plan = change_splits(context, first, last, bounds=Bounds.OPEN_CLOSED, cdc=cdc)
+        condition = parse_filter(self._request.options[FILTER], request_columns(self._request, context))
+        plan = change_splits(context, first, last, bounds=Bounds.OPEN_CLOSED, cdc=cdc, filter=condition)
         return [StreamPartition(number, split, plan.keep) for number, split in enumerate(plan.splits)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -124,9 +124,15 @@ def commits_completed_in(context: TableContext, start: str | None, end: str | No
 
     """
     timeline = load_timeline(context.ports.storage, context.config)
-    active = timeline.completed_writes
     if start is None:
         return _last(context, timeline, end)
+    if end is None and bounds is Bounds.OPEN_CLOSED:
+        # A listing may miss an instant that is published while it goes on, and show one that completed later. A
+        # consumer that went on after that one would never see the other: so this listing only says how far the
+        # timeline has come, and another one, which begins now, has all that completed up to there.
+        end = _checkpoint(timeline.completed_writes, start)
+        timeline = load_timeline(context.ports.storage, context.config)
+    active = timeline.completed_writes
     inside = tuple(i for i in active if _holds(_completion(i), start, end, bounds))
     earlier = tuple(i for i in archived_writes(context, timeline, start) if _holds(_completion(i), start, end, bounds))
     return CommitRange(timeline, inside, earlier, _checkpoint((*earlier, *inside), start))

@@ -85,9 +85,13 @@ class HFileReader:
         self._first_keys = [entry.key for entry in self._blocks]
 
     @classmethod
-    def from_bytes(cls, content: memoryview, *, path: str) -> HFileReader:
+    def from_bytes(cls, content: memoryview, *, path: str, cache_bytes: int = CACHE_BYTES) -> HFileReader:
         """Read a whole HFile that is in memory, such as the content of a log block."""
-        return cls(lambda offset, length: content[offset : offset + length], len(content), path=path)
+
+        def fetch(offset: int, length: int) -> memoryview:
+            return content[offset : offset + length]
+
+        return cls(fetch, len(content), path=path, cache_bytes=cache_bytes)
 
     def _read_trailer(self) -> dict[int, int]:
         if self._size < TRAILER_BYTES:

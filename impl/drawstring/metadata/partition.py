@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.errors import CorruptFileError
-from drawstring.hfile.reader import HFileReader
+from drawstring.hfile.reader import CACHE_BYTES, HFileReader
 from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import delete_records
 from drawstring.metadata.keys import file_group_indexes
@@ -87,6 +87,8 @@ class PartitionReader:
         self._instants = instants
         self.name = name
         self.slices = latest_slices(storage, name, instants)
+        # The file groups share what one file would keep, however many there are; each keeps one block at least.
+        self._cache_bytes = CACHE_BYTES // max(len(self.slices), 1)
         self._bases: dict[str, HFileReader] = {}
         self._blocks: dict[str, list[LogBlock]] = {}
         self._readers: dict[tuple[str, int], HFileReader] = {}
@@ -109,7 +111,9 @@ class PartitionReader:
         if one.base_file is not None:
             reader = self._bases.get(one.file_id)
             if reader is None:
-                reader = self._bases[one.file_id] = open_hfile(self._storage, one.base_file)
+                reader = self._bases[one.file_id] = open_hfile(
+                    self._storage, one.base_file, cache_bytes=self._cache_bytes
+                )
             found.append(_of_reader(reader, question, None, self._storage.path_of(one.base_file.path)))
         for block in self._valid_blocks(one):
             if block.type is BlockType.DELETE:
@@ -122,7 +126,7 @@ class PartitionReader:
     def _block_reader(self, block: LogBlock) -> HFileReader:
         key = (block.path, block.offset)
         if key not in self._readers:
-            self._readers[key] = HFileReader.from_bytes(block.content, path=block.path)
+            self._readers[key] = HFileReader.from_bytes(block.content, path=block.path, cache_bytes=self._cache_bytes)
         return self._readers[key]
 
     def _valid_blocks(self, one: MetadataSlice) -> list[LogBlock]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from drawstring.errors import CorruptFileError, FormatError
-from drawstring.hfile.reader import HFileReader
+from drawstring.hfile.reader import CACHE_BYTES, HFileReader
 from drawstring.metadata.storage import SubStorage
 from drawstring.ports import FileStatus
 from drawstring.timeline.timeline import Timeline
@@ -148,8 +148,8 @@ def _slice(
     return MetadataSlice(file_id, base[1] if base else None, tuple(status for _, status in above))
 
 
-def open_hfile(storage: SubStorage, status: FileStatus) -> HFileReader:
-    """Open a base file; small ones are fetched whole."""
+def open_hfile(storage: SubStorage, status: FileStatus, *, cache_bytes: int = CACHE_BYTES) -> HFileReader:
+    """Open a base file; small ones are fetched whole. It keeps up to `cache_bytes` of uncompressed blocks."""
     path = storage.path_of(status.path)
     if status.size <= _WHOLE_FILE_BYTES:
         content = storage.read(status.path)
@@ -157,5 +157,9 @@ def open_hfile(storage: SubStorage, status: FileStatus) -> HFileReader:
             raise CorruptFileError(
                 f"{path} has {len(content)} bytes where its listing says {status.size}.", rule="HF-001"
             )
-        return HFileReader.from_bytes(content, path=path)
-    return HFileReader(lambda offset, length: storage.read(status.path, offset, length), status.size, path=path)
+        return HFileReader.from_bytes(content, path=path, cache_bytes=cache_bytes)
+
+    def fetch(offset: int, length: int) -> memoryview:
+        return storage.read(status.path, offset, length)
+
+    return HFileReader(fetch, status.size, path=path, cache_bytes=cache_bytes)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from drawstring.errors import CorruptFileError, FormatError, UnsupportedTableError
-from drawstring.metadata import MetadataTable
+from drawstring.metadata import MetadataTable, partition
 from drawstring.metadata.partition import PartitionReader
 from drawstring.options import Options
 from drawstring.table_config import load_table_config
@@ -161,6 +161,19 @@ def test_a_look_up_opens_the_file_groups_of_its_keys_only():
     found = metadata.record_index(pa.array(["k7", "no such key"]))
     assert [(r["record_key"], r["file_id"]) for r in found.to_pylist()] == [("k7", "f7")]
     assert len(set(opened)) <= 2
+
+
+def test_the_file_groups_of_a_partition_share_what_is_kept_of_them(monkeypatch):
+    monkeypatch.setattr(partition, "CACHE_BYTES", 4_000)
+    made = make("files", "record_index")
+    made.base("record_index", {f"k{i}": location("p", "f-0") for i in range(10)}, groups=4)
+    limits = []
+    open_hfile = partition.open_hfile
+    monkeypatch.setattr(
+        partition, "open_hfile", lambda *a, **k: (limits.append(k["cache_bytes"]), open_hfile(*a, **k))[1]
+    )
+    assert made.open().records("record_index").num_rows == 10
+    assert limits == [1_000] * 4
 
 
 def test_statistics_come_with_the_hash_of_their_partition():

@@ -6,7 +6,6 @@ and this module nothing of the suite: a target is what has a name, a version and
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from importlib import metadata
 from typing import Any, Final
@@ -14,7 +13,6 @@ from typing import Any, Final
 import pyarrow as pa
 
 from drawstring.table import Table
-from drawstring_spec.errors import UnsupportedQueryError
 
 _CHANGES: Final = frozenset({"incremental_completion", "cdc"})
 
@@ -36,7 +34,7 @@ class EmbeddedTarget:
 
 
 class SparkTarget:
-    """`Table.to_spark`, in a local session that the target starts and stops."""
+    """`Table.to_spark` and `Table.changes_to_spark`, in a local session that the target starts and stops."""
 
     name = "drawstring Spark"
 
@@ -58,21 +56,16 @@ class SparkTarget:
         """Answer one query, in the types that Spark has. Raises what the public face raises."""
         table = Table.open(base_path)
         if query["type"] in _CHANGES:
-            frame = self._changes(table, query)
+            is_cdc = query["type"] == "cdc"
+            frame = table.changes_to_spark(self._spark, query["start"], query["end"], cdc=is_cdc).rows
         else:
             frame = table.to_spark(self._spark, **_snapshot(query))
-        return frame.toArrow()
+        rows: pa.Table = frame.toArrow()
+        return rows
 
     def close(self) -> None:
         """Stop the session."""
         self._spark.stop()
-
-    def _changes(self, table: Table, query: Mapping[str, Any]) -> Any:
-        """Ask for changes in Spark, by the public face, where it has them."""
-        changes = getattr(table, "changes_to_spark", None)
-        if changes is None or "spark" not in inspect.signature(changes).parameters:
-            raise UnsupportedQueryError("Changes are not read through Spark yet.")
-        return changes(self._spark, start=query["start"], end=query["end"], cdc=query["type"] == "cdc")
 
 
 def _snapshot(query: Mapping[str, Any]) -> dict[str, Any]:

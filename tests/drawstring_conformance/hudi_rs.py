@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from drawstring_conformance.vectors import QueryType
 from drawstring_spec.errors import DrawstringError, UnsupportedQueryError
+from drawstring_spec.times import format_instant_time, is_instant_time, parse_instant_time
 
 _READ_OPTIMIZED: Final = "hoodie.read.use.read_optimized.mode"
 _NOT_SUPPORTED: Final = "is not supported"
@@ -64,12 +65,7 @@ class HudiRsTarget:
 
 
 def _before(instant_time: str) -> str:
-    """Return the time just before: ranges of the vectors include their start, those of hudi-rs do not.
-
-    The last millisecond before is right where its digits are digits of a time; 000 falls back to the second before,
-    in which no commit of a vector completed.
-    """
-    number = int(instant_time)
-    if number == 0:
-        return "19700101000000000"
-    return str(number - 1)
+    """Return the millisecond before: ranges of the vectors include their start, those of hudi-rs do not."""
+    if not is_instant_time(instant_time):
+        return format_instant_time(0)  # "000", from the beginning
+    return format_instant_time(parse_instant_time(instant_time) - 1)

@@ -79,6 +79,7 @@ class Examination:
         self.unreadable: dict[str, DrawstringError] = {}
         self._payloads: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._footers: dict[str, BaseFileReader | None] = {}
+        self._block_headers: dict[str, list[LogBlock]] = {}
 
     @cached_property
     def files(self) -> dict[str, FileStatus]:
@@ -217,6 +218,13 @@ class Examination:
         except DrawstringError as error:
             self.unreadable[path] = error
         return found
+
+    def block_headers(self, file: DataFile) -> list[LogBlock]:
+        """Return the blocks of a log file without what they hold; the file is read once."""
+        path = file.status.path
+        if path not in self._block_headers:
+            self._block_headers[path] = [dataclasses.replace(b, content=memoryview(b"")) for b in self.blocks(file)]
+        return self._block_headers[path]
 
     @cached_property
     def removed(self) -> frozenset[str]:

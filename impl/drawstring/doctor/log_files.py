@@ -16,7 +16,7 @@ from drawstring_spec.names import BaseFileName
 def log_blocks(table: Examination) -> Iterator[Problem]:
     """Readers refuse a file whose blocks cannot be told apart."""
     for file in table.log_files():
-        table.blocks(file)
+        table.block_headers(file)
         error = table.unreadable.get(file.status.path)
         if error is not None:
             yield Problem(file.status.path, error.message, rules=(error.rule,) if error.rule else ())
@@ -26,7 +26,7 @@ def log_blocks(table: Examination) -> Iterator[Problem]:
 def corrupt_blocks(table: Examination) -> Iterator[Problem]:
     """Readers pass over what was cut off, with the rows that it held."""
     for file in table.log_files():
-        for block in table.blocks(file):
+        for block in table.block_headers(file):
             if block.type is BlockType.CORRUPT:
                 yield Problem(file.status.path, f"{block.size} bytes from byte {block.offset} on are no whole block.")
 
@@ -35,7 +35,7 @@ def corrupt_blocks(table: Examination) -> Iterator[Problem]:
 def log_times(table: Examination) -> Iterator[Problem]:
     """Each block says who wrote it."""
     for file in table.log_files():
-        for block in table.blocks(file):
+        for block in table.block_headers(file):
             if block.type is not BlockType.CORRUPT and block.instant_time != file.requested_time:
                 message = f"The block at byte {block.offset} is of the instant {block.instant_time!r}."
                 yield Problem(file.status.path, message)
@@ -48,7 +48,7 @@ def log_bases(table: Examination) -> Iterator[Problem]:
         (file.group, file.requested_time) for file in table.data_files.values() if isinstance(file.name, BaseFileName)
     }
     for file in table.log_files():
-        for block in table.blocks(file):
+        for block in table.block_headers(file):
             time = block.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
             if time and (file.group, time) not in bases and not _was_removed(table, file.group.file_id, time):
                 yield Problem(file.status.path, f"The block at byte {block.offset} is about a base file of {time}.")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 import drawstring as ds
 from drawstring.errors import InputError, SchemaError, TimeTravelError
+from drawstring.spark.reader import slice_ways
+from drawstring.spark.ways import Way
 from drawstring_conformance.compare import difference
 from spark.golden import in_types
 
@@ -200,3 +204,19 @@ def test_a_time_of_day_is_refused_by_name(spark, table_uri):
     table = ds.Table.create(table_uri, schema, record_key="id")
     with pytest.raises(SchemaError, match="'at'"):
         table.to_spark(spark)
+
+
+def test_orc_files_are_read_beside_parquet_files_of_the_same_table(make_table, frame, spark, table_uri):
+    make_table().bulk_insert(frame([("a", "p", 1, 1.0), ("b", "q", 1, 2.0)]))
+    (parquet,) = (Path(table_uri) / "q").glob("*.parquet")
+    orc.write_table(pq.read_table(parquet), parquet.with_suffix(".orc"))
+    parquet.unlink()
+    with (Path(table_uri) / ".hoodie" / "hoodie.properties").open("a") as properties:
+        properties.write("hoodie.table.multiple.base.file.formats.enable=true\n")
+    table = ds.Table.open(table_uri)
+    reads = {one.file_slice.group.partition_path: one for one in slice_ways(table._refreshed(), spark)}
+    assert (reads["p"].way, reads["q"].way) == (Way.NATIVE, Way.ARROW)
+    assert reads["q"].reason == "its base file is no .parquet file"
+    assert difference(table.to_spark(spark).toArrow(), table.read()) == ""
+    chosen = table.to_spark(spark, columns=["id", "v"]).where("v > 1").collect()
+    assert [tuple(row) for row in chosen] == [("b", 2.0)]

@@ -14,7 +14,7 @@ import drawstring as ds
 from drawstring.events import Event
 from drawstring_spec.steps import Step
 
-from . import reading
+from . import reading, streams
 from .measure import Contender, Measurement, alternate
 from .places import Places
 from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
@@ -103,6 +103,7 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
         ],
     )
     yield key_conflict_check(workload, places, repeats)
+    yield from streams.measure(ours, repeats)
     yield from reading.measure(workload, places, repeats, _bulk_insert)
 
 

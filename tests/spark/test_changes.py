@@ -10,6 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
 import drawstring as ds
 from drawstring.errors import InputError, TimeTravelError, UnsupportedTableError
+from drawstring.read import mergers
+from drawstring.runtime import open_storage
+from drawstring.table_properties import modify_properties
 from drawstring_conformance.compare import difference
 from drawstring_conformance.vectors import QueryType, load_case, load_cases
 from spark.golden_changes import KINDS, ask, ask_format, judge
@@ -125,6 +128,20 @@ def test_an_archived_range_is_refused_where_that_is_wanted(spark, tmp_path):
     table = ds.Table.open(str(folder), options={FALLBACK: False})
     with pytest.raises(TimeTravelError, match="archived"):
         table.changes_to_spark(spark, "earliest")
+
+
+def test_a_merger_of_the_callers_own_goes_with_the_tasks(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(mergers, "_mergers", {})
+    strategy = "11111111-2222-3333-4444-555555555555"
+    own = {"hoodie.record.merge.mode": "CUSTOM", "hoodie.record.merge.strategy.id": strategy}
+    folder = str(load_case("mor_event_time_ordering").extract(tmp_path / "golden"))
+    expected = ds.Table.open(folder).changes("earliest", bounds="(]")
+    modify_properties(open_storage(folder), now_ms=0, updates=own, remove=[])
+    table = ds.Table.open(folder)
+    with pytest.raises(PySparkException, match=strategy):
+        table.changes_to_spark(spark, "earliest", bounds="(]").rows.collect()
+    ds.register_merger(strategy, lambda older, newer: newer)
+    assert difference(table.changes_to_spark(spark, "earliest", bounds="(]").rows.toArrow(), expected) == ""
 
 
 INCREMENTAL = {"hoodie.datasource.query.type": "incremental"}

@@ -13,11 +13,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 
 from drawstring.context import TableContext
+from drawstring.errors import UnsupportedTableError
 from drawstring.read.arrow_reader import wanted_columns
+from drawstring.read.mergers import lend_merger
 from drawstring.read.ranges import parse_bounds
 from drawstring.spark.filters import column
 from drawstring.spark.jobs import Batches, arrow_task
 from drawstring.spark.session import check_session
+from drawstring.spark.slice_tasks import OwnMerger, own_merger
 from drawstring.spark.splits import Reading, Split, change_splits
 from drawstring.spark.types import spark_schema
 
@@ -38,10 +41,11 @@ class SparkChanges(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What all tasks share, and what each of them reads."""
+    """What all tasks share, what each of them reads, and what merges rows where that is the caller's own function."""
 
     reading: Reading
     splits: tuple[Split, ...]
+    merger: OwnMerger | None
 
 
 def changes_to_spark(
@@ -89,7 +93,7 @@ def changes_to_spark(
         meta_columns=meta_columns or by_spark,
     )
     structure = spark_schema(plan.columns)
-    job = _Job(plan.reading(context.ports.storage, structure), plan.splits)
+    job = _Job(plan.reading(context.ports.storage, structure), plan.splits, _merger(context))
     numbers = session.range(0, len(plan.splits), 1, max(1, len(plan.splits)))
     frame = numbers.mapInArrow(arrow_task(_read, job), structure)
     if by_spark:
@@ -99,7 +103,17 @@ def changes_to_spark(
     return SparkChanges(frame, plan.checkpoint)
 
 
+def _merger(context: TableContext) -> OwnMerger | None:
+    """Return the caller's merger; where none is known, the task that would need it refuses."""
+    try:
+        return own_merger(context.config)
+    except UnsupportedTableError:
+        return None
+
+
 def _read(job: _Job, batches: Batches) -> Iterator[pa.RecordBatch]:
+    if job.merger is not None:
+        lend_merger(job.merger.strategy_id, job.merger.merge)
     for batch in batches:
         for number in batch.column(0).to_pylist():
             yield from job.reading.batches(number, job.splits[number])

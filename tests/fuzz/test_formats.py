@@ -17,8 +17,8 @@ from fuzz.target import Answer, Damaged, Target, all_is_told, cuts_are_told
 from fuzz.targets import TARGETS
 from fuzz.verdict import try_input
 
-INPUTS = 400
-FEWER_INPUTS = {"table": 60, "parquet": 250}
+INPUTS = 300
+FEWER_INPUTS = {"table": 40, "parquet": 150, "orc": 20, "parquet_pages": 150}
 SEED = 2024
 SOMETHING = b"a format of some bytes"
 

@@ -54,6 +54,8 @@ KeepsRows(c) == FALSE               \* whether a commit only lays rows out anew
 Spared(time) == FALSE               \* whether a pending instant waits to be run, and is no failed write
 MayPlace(w, group, times) == TRUE   \* whether new keys may go to a file group
 PendingInstants == {}               \* pending instants that are on the timeline of a query
+Clashes(w) == FALSE                 \* whether another module makes a process give up that is about to complete
+AllGroups == 1..Groups              \* the file groups that readers know of
 
 ----------------------------------------------------------------------------
 (* What the actions have in common *)
@@ -75,7 +77,7 @@ Slice(group, times) == CHOOSE f \in Versions(group, times) :
                            \A g \in Versions(group, times) : g.requested <= f.requested
 Rows(group, times) == IF Versions(group, times) = {} THEN {} ELSE Slice(group, times).rows
 Base(group, times) == IF Versions(group, times) = {} THEN NOTHING ELSE Slice(group, times).requested
-Homes(key, times) == {g \in 1..Groups : \E row \in Rows(g, times) : row[1] = key}
+Homes(key, times) == {g \in AllGroups : \E row \in Rows(g, times) : row[1] = key}
 
 SnapshotOf(w) == {<<c.requested, c.completion>> :
                       c \in {d \in world.commits : d.requested < memory[w].requested}}
@@ -89,11 +91,12 @@ Fenced(w) ==
         \/ time \notin world.inflight
         \/ \E r \in world.rollbacks : r.target = time
 Conflicts(w) ==
-    /\ IsWriter(w)
-    /\ \/ /\ Optimistic
-          /\ \E c \in Candidates(w) : \E f \in c.files : \E g \in memory[w].written : f.group = g.group
-       \/ /\ KeyCheck
-          /\ \E c \in Candidates(w) : c.newKeys \cap memory[w].newKeys # {}
+    \/ Clashes(w)
+    \/ /\ IsWriter(w)
+       /\ \/ /\ Optimistic
+             /\ \E c \in Candidates(w) : \E f \in c.files : \E g \in memory[w].written : f.group = g.group
+          \/ /\ KeyCheck
+             /\ \E c \in Candidates(w) : c.newKeys \cap memory[w].newKeys # {}
 
 InHand == {r.target : r \in {s \in world.rollbacks : s.state # "COMPLETED"}}
 FailedWrites == {t \in world.requested \cup world.inflight :
@@ -356,7 +359,7 @@ Serial(time) ==
                        \A other \in d.changes : other[1] # change[1]} : c \in Visible(time)}
 
 ConsistentRead ==
-    \A time \in Completed : UNION {Rows(g, VisibleTimes(time)) : g \in 1..Groups} = Serial(time)
+    \A time \in Completed : UNION {Rows(g, VisibleTimes(time)) : g \in AllGroups} = Serial(time)
 
 NoLostUpdate ==
     \A c \in {d \in world.commits : ~KeepsRows(d)} : \A f \in c.files :
@@ -365,7 +368,7 @@ NoLostUpdate ==
         IN  f.base = IF before = {} THEN NOTHING ELSE Max(before)
 
 NoDuplicateKeys ==
-    \A time \in Completed : \A g, h \in 1..Groups :
+    \A time \in Completed : \A g, h \in AllGroups :
         g # h => {row[1] : row \in Rows(g, VisibleTimes(time))}
                  \cap {row[1] : row \in Rows(h, VisibleTimes(time))} = {}
 

@@ -19,6 +19,7 @@ from drawstring_model.core.config import (
     upsert,
 )
 from drawstring_model.modules.clocks import Clocks
+from drawstring_model.modules.clustering import Clustering
 from drawstring_model.modules.compaction import Compaction
 from drawstring_model.modules.heartbeats import HeartbeatModule
 from drawstring_model.modules.locks import Locks
@@ -26,6 +27,7 @@ from drawstring_model.modules.log_files import LogFiles
 from drawstring_model.modules.rollback import RollbackModule
 
 __all__ = [
+    "CLUSTERED",
     "COPY_ON_WRITE",
     "MERGE_ON_READ",
     "Bounds",
@@ -44,6 +46,9 @@ COPY_ON_WRITE = (Clocks(), HeartbeatModule(), Locks(), RollbackModule())
 
 MERGE_ON_READ = (*COPY_ON_WRITE, LogFiles(), Compaction())
 """The modules of the protocol on a merge-on-read table, with compaction."""
+
+CLUSTERED = (*COPY_ON_WRITE, Clustering())
+"""The modules of the protocol on a copy-on-write table, with clustering."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ PROMISES: dict[Promise, str] = {
     Promise.LATEST_SNAPSHOT: "a snapshot of now equals what all commits give one after the other",
     Promise.NO_RESURRECTED_DELETE: "a key that was deleted last is in no snapshot of now",
     Promise.PLANNED_FILES_STAY: "what a pending compaction is going to read stays",
+    Promise.CLUSTERING_KEEPS_ROWS: "a clustering neither loses nor duplicates rows",
     Promise.TIME_TRAVEL_STABILITY: "a snapshot that was read once never changes",
 }
 """Each promise in one sentence."""
@@ -111,6 +112,8 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.COMPLETE_ROLLBACK: lambda _, move, who: f"{who} completes rollback {move.target} at {move.time}",
     Step.SCHEDULE_COMPACTION: lambda _, move, __: f"the compactor plans compaction {move.time}",
     Step.RUN_COMPACTION: lambda _, move, __: f"the compactor runs compaction {move.target}",
+    Step.SCHEDULE_CLUSTERING: lambda _, move, __: f"the clusterer plans clustering {move.time} into fg{move.group}",
+    Step.RUN_CLUSTERING: lambda _, move, __: f"the clusterer runs clustering {move.target}",
     Step.RENEW_HEARTBEAT: lambda state, move, who: f"{who} renews the heartbeat of {_own_time(state, move)}",
     Step.EXPIRE_HEARTBEAT: lambda _, move, __: f"the heartbeat of {move.time} is too old by now",
     Step.EXPIRE_LOCK: lambda _, __, ___: "the lease of the table lock runs out",

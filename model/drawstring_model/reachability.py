@@ -10,6 +10,7 @@ from drawstring_model.core.module import part
 from drawstring_model.core.state import World
 from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
 from drawstring_model.modules.log_files import Plans, pending_plans
 from drawstring_model.modules.rollback import rollbacks_of
@@ -81,6 +82,13 @@ def rollback_beside_a_plan(world: World) -> bool:
     )
 
 
+def update_beside_a_clustering(world: World) -> bool:
+    """A clustering completed, and a version of a file group that it replaced was written and never completed."""
+    completed = {commit.requested for commit in world.commits}
+    replaced = {group for plan in completed_clusterings(world) for group, _ in plan.inputs}
+    return any(file.group in replaced and file.requested not in completed for file in world.files)
+
+
 WITNESSES: dict[Promise, Witness] = {
     Promise.CONSISTENT_READ: commits_after_a_failure,
     Promise.NO_LOST_UPDATE: contended_file_group,
@@ -91,6 +99,7 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.LATEST_SNAPSHOT: late_log_file,
     Promise.NO_RESURRECTED_DELETE: deleted_and_compacted,
     Promise.PLANNED_FILES_STAY: rollback_beside_a_plan,
+    Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }
 """For each promise the situation that shows that it was put to the test."""

@@ -57,6 +57,10 @@ class Step(StrEnum):
     """Under the lock a compaction is planned on the timeline: which files are merged, and where new slices begin."""
     RUN_COMPACTION = "RunCompaction"
     """The compaction's inflight file appears; what an earlier attempt left of its base files is deleted."""
+    SCHEDULE_CLUSTERING = "ScheduleClustering"
+    """Under the lock a clustering is planned on the timeline: which file groups are going to be replaced."""
+    RUN_CLUSTERING = "RunClustering"
+    """The clustering's inflight file appears; what an earlier attempt left of its base files is deleted."""
 
     # What happens to a writer, not what it does.
     RENEW_HEARTBEAT = "RenewHeartbeat"

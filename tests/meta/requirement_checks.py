@@ -11,10 +11,11 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from pathlib import Path
 
-from drawstring_model.config import MERGE_ON_READ, Config
+from drawstring_model.config import Config
+from drawstring_model.core.module import Module
 from drawstring_model.invariants import Promise
 from drawstring_spec.errata import AREAS, load_errata, number_of
 from drawstring_spec.requirements import MODEL_CHECK, TLA_CHECK, Level, Requirement
@@ -24,10 +25,9 @@ MOST_REQUIREMENTS_OF_ONE_TEST = 5
 
 _PROMISES = {promise.value for promise in Promise}
 _SWITCHES = {field.name for field in fields(Config)} - {"planted", "bounds", "asked", "modules"} | {
-    f"{type(module).__name__}.{field.name}"
-    for module in MERGE_ON_READ
-    if is_dataclass(module)
-    for field in fields(module)
+    f"{module.__name__}.{switch}"
+    for module in Module.__subclasses__()
+    for switch in getattr(module, "__dataclass_fields__", ())
 }
 _DEFINITION = re.compile(r"^(\w+) ==", re.MULTILINE)
 _RULE = re.compile(r"""\brule=["']([A-Z]{2}-[0-9]{3})["']""")

@@ -92,6 +92,14 @@ class PlantedBug(StrEnum):
     """A compaction's plan names log files of writes that are not complete, and may never be."""
     SKIP_DELETE_BLOCKS = "SKIP_DELETE_BLOCKS"
     """A compaction merges what log files write, and not what they delete."""
+    UPDATE_UNDER_CLUSTERING = "UPDATE_UNDER_CLUSTERING"
+    """Neither a writer nor the clustering gives way where both have one file group."""
+    CLUSTER_TAKEN_GROUPS = "CLUSTER_TAKEN_GROUPS"
+    """A clustering's plan holds file groups that a pending plan has already."""
+    REPLACE_BEFORE_COMPLETION = "REPLACE_BEFORE_COMPLETION"
+    """A pending clustering hides the file groups that it is going to replace."""
+    INSERT_INTO_REPLACED = "INSERT_INTO_REPLACED"
+    """New keys are given to file groups that a clustering has replaced."""
 
 
 def upsert(*keys: int) -> tuple[tuple[int, bool], ...]:

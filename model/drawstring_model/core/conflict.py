@@ -46,8 +46,10 @@ def touches(commits: tuple[Commit, ...], groups: set[Group]) -> bool:
 def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason | None:
     """What the conflict check of `writer` finds: file groups under optimistic control, then new keys if asked for.
 
-    A table service has what it works on reserved by its plan; only writers are compared.
+    A table service has what it works on reserved by its plan; only writers are compared. Modules come first.
     """
+    if any(module.conflicts(world, writer, config) for module in modules_of(config)):
+        return AbortReason.CONFLICT
     if writer.role != WRITER:
         return None
     others = candidates(world, writer, config)

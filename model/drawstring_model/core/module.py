@@ -125,6 +125,16 @@ class Module:
         del world
         return ()
 
+    def hidden(self, world: World, visible: Collection[Time], config: Config) -> Collection[Group]:
+        """File groups of which nothing is read where the instants `visible` are."""
+        del world, visible, config
+        return ()
+
+    def conflicts(self, world: World, writer: Writer, config: Config) -> bool:
+        """Whether the module has a reason of its own why the process, about to complete, has to give up."""
+        del world, writer, config
+        return False
+
     def slices(self, world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile] | None:
         """Of each file group what is read where the instants `visible` are; None leaves it to the others."""
         del world, visible, config

@@ -35,5 +35,7 @@ class Promise(StrEnum):
     """A key whose last completed change deletes it is in no snapshot of now."""
     PLANNED_FILES_STAY = "planned files stay"
     """What a pending compaction is going to read is there, as it was when it was planned."""
+    CLUSTERING_KEEPS_ROWS = "clustering keeps rows"
+    """A snapshot at a clustering's requested time holds the rows of the snapshot right before it, each once."""
     TIME_TRAVEL_STABILITY = "time-travel stability"
     """A snapshot at T, once T was the snapshot time of a query, never changes."""

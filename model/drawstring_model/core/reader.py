@@ -46,8 +46,15 @@ def file_slices(world: World, visible: Collection[Time], config: Config) -> dict
     """What is read of each file group where the instants `visible` are.
 
     A module that knows of more than whole files may answer in its way. Without one it is the file with the greatest
-    requested time in `visible` (then the greatest token).
+    requested time in `visible` (then the greatest token). Of file groups that a module hides nothing is read.
     """
+    slices = _slices(world, visible, config)
+    hidden = {group for module in modules_of(config) for group in module.hidden(world, visible, config)}
+    return {group: file for group, file in slices.items() if group not in hidden} if hidden else slices
+
+
+def _slices(world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile]:
+    """What is read of each file group, hidden or not."""
     for module in modules_of(config):
         slices = module.slices(world, visible, config)
         if slices is not None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from drawstring_model.config import (
+    CLUSTERED,
+    COPY_ON_WRITE,
     MERGE_ON_READ,
     Bounds,
     ClockKind,
@@ -16,9 +18,9 @@ from drawstring_model.config import (
     delete,
     upsert,
 )
-from drawstring_model.core.protocol import protocol_of
 from drawstring_model.explorer import explore
-from drawstring_model.invariants import STEP_PROPERTIES, Promise
+from drawstring_model.invariants import Promise
+from drawstring_model.modules.clustering import Clustering
 
 TWO_UPSERTS = (upsert(1), upsert(1))
 CALM = Bounds(workload=TWO_UPSERTS, faults=0)
@@ -32,6 +34,12 @@ APPENDED = Config(modules=MERGE_ON_READ, bounds=replace(ONE_GROUP, workload=(ups
 APPENDED_WITH_A_CRASH = replace(
     APPENDED,
     bounds=replace(APPENDED.bounds, workload=(upsert(1),) * 3, faults=1, lock_expiries=0, heartbeat_expiries=0),
+)
+
+# An insert and an update, beside one clustering.
+BESIDE_CLUSTERING = Config(modules=CLUSTERED, bounds=ONE_GROUP)
+CLUSTERED_TWICE = Config(
+    modules=(*COPY_ON_WRITE, Clustering(schedules=2)), bounds=replace(ONE_GROUP, workload=(upsert(1),))
 )
 
 CASES = [
@@ -76,6 +84,14 @@ CASES = [
         (PlantedBug.DELETE_LATE_LOGS, Promise.NO_UNDONE_WRITE, APPENDED),
         (PlantedBug.SKIP_DELETE_BLOCKS, Promise.NO_RESURRECTED_DELETE, APPENDED),
         (PlantedBug.PLAN_PENDING_LOGS, Promise.PLANNED_FILES_STAY, APPENDED_WITH_A_CRASH),
+        (PlantedBug.UPDATE_UNDER_CLUSTERING, Promise.CONSISTENT_READ, BESIDE_CLUSTERING),
+        (PlantedBug.CLUSTER_TAKEN_GROUPS, Promise.NO_DUPLICATE_KEYS, CLUSTERED_TWICE),
+        (PlantedBug.REPLACE_BEFORE_COMPLETION, Promise.CLUSTERING_KEEPS_ROWS, BESIDE_CLUSTERING),
+        (
+            PlantedBug.INSERT_INTO_REPLACED,
+            Promise.CONSISTENT_READ,
+            replace(BESIDE_CLUSTERING, bounds=replace(TWO_KEYS, groups=2)),
+        ),
     ]
 ]
 
@@ -100,4 +116,4 @@ def test_every_bug_is_planted_somewhere():
 
 
 def test_every_promise_has_a_bug_that_it_notices():
-    assert {case.values[1] for case in CASES} == {*protocol_of(APPENDED).invariants(), *STEP_PROPERTIES}
+    assert {case.values[1] for case in CASES} == set(Promise)

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from drawstring_model.config import MERGE_ON_READ, Bounds, ClockKind, Config, delete, upsert
-from drawstring_model.core.protocol import protocol_of
+from drawstring_model.config import CLUSTERED, MERGE_ON_READ, Bounds, ClockKind, Config, delete, upsert
 from drawstring_model.explorer import explore
-from drawstring_model.invariants import STEP_PROPERTIES, Promise
+from drawstring_model.invariants import Promise
 from drawstring_model.reachability import WITNESSES
 
 CONFLICTING = Bounds(workload=(upsert(1), upsert(1)), heartbeat_expiries=0, lock_expiries=0)
@@ -27,6 +26,7 @@ BOUNDS = {
     Promise.LATEST_SNAPSHOT: Config(modules=MERGE_ON_READ, bounds=APPENDED),
     Promise.NO_RESURRECTED_DELETE: Config(modules=MERGE_ON_READ, bounds=APPENDED),
     Promise.PLANNED_FILES_STAY: Config(modules=MERGE_ON_READ, bounds=replace(APPENDED, faults=1, faults_until=3)),
+    Promise.CLUSTERING_KEEPS_ROWS: Config(modules=CLUSTERED, bounds=replace(CONFLICTING, groups=1, faults=0)),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }
 
@@ -39,4 +39,4 @@ def test_the_danger_that_the_promise_is_about_is_reached(promise):
 
 
 def test_every_promise_has_a_twin():
-    assert set(WITNESSES) == {*protocol_of(Config(modules=MERGE_ON_READ)).invariants(), *STEP_PROPERTIES}
+    assert set(WITNESSES) == set(BOUNDS) == set(Promise)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from drawstring_model.config import COPY_ON_WRITE, MERGE_ON_READ, Bounds, ConcurrencyControl, Config
+from drawstring_model.config import CLUSTERED, COPY_ON_WRITE, MERGE_ON_READ, Bounds, ConcurrencyControl, Config
 from drawstring_model.core.protocol import protocol_of
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.clustering import Clustering, UpdateStrategy
 
 TLA = Path(__file__).parents[3] / "tla"
 MANIFEST = tomllib.loads((TLA / "manifest.toml").read_text(encoding="utf-8"))
@@ -33,8 +34,23 @@ OF_COPY_ON_WRITE = {
     "LiveWritersAreLetBe": Promise.LIVE_WRITER_KEPT,
     "LegalTransitions": Promise.LEGAL_TRANSITIONS,
 }
-NAMES = OF_COPY_ON_WRITE | OF_MERGE_ON_READ
-MODULES = {"CopyOnWrite": COPY_ON_WRITE, "MergeOnRead": MERGE_ON_READ}
+OF_CLUSTERING = {"ClusteringKeepsRows": Promise.CLUSTERING_KEEPS_ROWS}
+PROMISES = {
+    "CopyOnWrite": OF_COPY_ON_WRITE,
+    "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
+    "Clustering": OF_COPY_ON_WRITE | OF_CLUSTERING,
+}
+NAMES = {name: promise for names in PROMISES.values() for name, promise in names.items()}
+MODULES = {
+    "CopyOnWrite": COPY_ON_WRITE,
+    "MergeOnRead": MERGE_ON_READ,
+    "Clustering": CLUSTERED,
+}
+# What a model's own constants are in Python: modules with other switches.
+VARIANTS = {
+    "clustering_gives_way": (*COPY_ON_WRITE, Clustering(update=UpdateStrategy.ALLOW)),
+    "clustering_hides_the_past": (*COPY_ON_WRITE, Clustering(hides_the_past=True)),
+}
 
 
 def module_of(model):
@@ -43,8 +59,7 @@ def module_of(model):
 
 def promised(model):
     """The names of the promises that the model is expected to keep."""
-    names = NAMES if module_of(model) == "MergeOnRead" else OF_COPY_ON_WRITE
-    return [name for name in names if name not in model.get("but", ())]
+    return [name for name in PROMISES[module_of(model)] if name not in model.get("but", ())]
 
 
 def config_of(model):
@@ -58,10 +73,11 @@ def config_of(model):
         faults=model["faults"],
         renewals=model["renewals"],
     )
+    name = next(name for name, each in MODELS.items() if each is model)
     return Config(
         concurrency=ConcurrencyControl(model["concurrency"]),
         key_check=model["key_check"],
-        modules=MODULES[module_of(model)],
+        modules=VARIANTS.get(name, MODULES[module_of(model)]),
         bounds=bounds,
     )
 
@@ -107,7 +123,7 @@ def run_tlc(folder, model, invariants):
         "MaxRenewals": model["renewals"],
     }
     module = MANIFEST["modules"].get(module_of(model), {})
-    constants |= module.get("constants", {})
+    constants |= module.get("constants", {}) | model.get("constants", {})
     lines = [f"SPECIFICATION {module.get('specification', 'Spec')}", "CONSTANT Workload <- MCWorkload"]
     lines += [f"CONSTANT {name} <- {other}" for name, other in module.get("in_place_of", {}).items()]
     lines += [f"CONSTANT {name} = {tla(value)}" for name, value in constants.items()]

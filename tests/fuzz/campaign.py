@@ -23,6 +23,9 @@ from .worker import Assignment, input_of
 HANG_S = 60.0
 """An input that takes longer is a hang, on a machine however busy: others take milliseconds."""
 
+START_S = 300.0
+"""What a worker may take until its first input, on a machine however busy."""
+
 _NOWHERE = -1_000_001
 _LAST_WORDS = 4_000
 
@@ -95,7 +98,7 @@ def run(
             left = last - first if count else 0
             work = Assignment(target.name, seed, first, left, until_s, place.name)
             died = _listen(work, tally, hang_s, heard)
-            at = int.from_bytes(Path(place.name).read_bytes(), "little") - 1_000_000
+            at = int.from_bytes(Path(place.name).read_bytes(), "little", signed=True) - 1_000_000
             if died is None:
                 break
             if at == _NOWHERE:
@@ -154,7 +157,7 @@ def _hear_out(
         now = Path(work.place).read_bytes()
         if now != at:
             at, since = now, time.monotonic()
-        elif time.monotonic() - since > hang_s:
+        elif time.monotonic() - since > (START_S if now == _encoded(_NOWHERE) else hang_s):
             return False
 
 

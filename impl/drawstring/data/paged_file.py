@@ -213,6 +213,8 @@ class PagedFile:
             for chunk in group.chunks
             if chunk.column in chosen
         ]
+        if not ordered:
+            raise self._corrupt(f"it has none of the columns {', '.join(sorted(chosen))}")
         num_rows = int(self._pages_of(index, ordered[0]).row_counts()[wanted[ordered[0]]].sum())
         with self._parsing():
             content = small_file(self._layout, ordered, pieces, num_rows)

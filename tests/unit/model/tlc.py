@@ -1,0 +1,247 @@
+"""The models of ``tla/manifest.toml``: what each is in Python, and how TLC is run on it.
+
+``make tla`` runs them all, and prints what TLC and the explorer found; ``make tla-large`` those that are too large for
+``make test``. ``tests/unit/model/test_tla.py`` compares the two, model by model. A module of the model finds its place
+in `MODULES`, `PROMISES` and, where a model needs other switches, in `VARIANTS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import time
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drawstring_model.config import (
+    CLUSTERED,
+    COPY_ON_WRITE,
+    MERGE_ON_READ,
+    Bounds,
+    ConcurrencyControl,
+    Config,
+    SnapshotTime,
+)
+from drawstring_model.invariants import Promise
+from drawstring_model.modules.clustering import Clustering, UpdateStrategy
+from drawstring_model.modules.compaction import Compaction
+from drawstring_model.modules.log_files import LogFiles, MergeRule
+from drawstring_model.modules.non_blocking import NonBlocking
+
+Model = Mapping[str, Any]
+"""An entry of the manifest."""
+
+TLA = Path(__file__).resolve().parents[3] / "tla"
+MANIFEST = tomllib.loads((TLA / "manifest.toml").read_text(encoding="utf-8"))
+ALL_MODELS: dict[str, Model] = MANIFEST["models"]
+MODELS = {name: model for name, model in ALL_MODELS.items() if not model.get("large")}
+"""Those that `make test` runs; the others, marked as large, are for `make tla-large`."""
+OF_MERGE_ON_READ = {
+    "LatestSnapshot": Promise.LATEST_SNAPSHOT,
+    "NoResurrectedDelete": Promise.NO_RESURRECTED_DELETE,
+    "PlannedFilesStay": Promise.PLANNED_FILES_STAY,
+}
+OF_COPY_ON_WRITE = {
+    "ConsistentRead": Promise.CONSISTENT_READ,
+    "NoLostUpdate": Promise.NO_LOST_UPDATE,
+    "NoDuplicateKeys": Promise.NO_DUPLICATE_KEYS,
+    "CompletedWritesStay": Promise.NO_UNDONE_WRITE,
+    "LiveWritersAreLetBe": Promise.LIVE_WRITER_KEPT,
+    "LegalTransitions": Promise.LEGAL_TRANSITIONS,
+}
+OF_NON_BLOCKING = {"IncrementalReads": Promise.INCREMENTAL_READS}
+OF_CLUSTERING = {"ClusteringKeepsRows": Promise.CLUSTERING_KEEPS_ROWS}
+PROMISES = {
+    "CopyOnWrite": OF_COPY_ON_WRITE,
+    "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
+    "Clustering": OF_COPY_ON_WRITE | OF_CLUSTERING,
+    "NonBlocking": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING,
+}
+
+
+def buckets(checkpoint=SnapshotTime.COMPLETION, *, begun_by_pending=False, **switches):
+    """The modules of writers of buckets beside a compaction."""
+    log_files = LogFiles(begun_by_pending=begun_by_pending, **switches)
+    return (*COPY_ON_WRITE, log_files, Compaction(), NonBlocking(checkpoint))
+
+
+NAMES = {name: promise for names in PROMISES.values() for name, promise in names.items()}
+MODULES = {
+    "CopyOnWrite": COPY_ON_WRITE,
+    "MergeOnRead": MERGE_ON_READ,
+    "Clustering": CLUSTERED,
+    "NonBlocking": buckets(order=SnapshotTime.COMPLETION),
+}
+# What a model's own constants are in Python: modules with other switches.
+VARIANTS = {
+    "clustering_gives_way": (*COPY_ON_WRITE, Clustering(update=UpdateStrategy.ALLOW)),
+    "non_blocking_greatest": buckets(merge=MergeRule.GREATEST),
+    "non_blocking_by_requests": buckets(),
+    "non_blocking_slices_by_requests": buckets(order=SnapshotTime.COMPLETION, slice_by=SnapshotTime.REQUESTED),
+    "non_blocking_begun_by_pending": buckets(order=SnapshotTime.COMPLETION, begun_by_pending=True),
+    "non_blocking_read_on_by_requests": buckets(SnapshotTime.REQUESTED, order=SnapshotTime.COMPLETION),
+    "clustering_hides_the_past": (*COPY_ON_WRITE, Clustering(hides_the_past=True)),
+}
+
+
+def module_of(model: Model) -> str:
+    """The TLA+ module that a model is one of."""
+    return model.get("module", "CopyOnWrite")
+
+
+def promised(model: Model) -> list[str]:
+    """The names of the promises that the model is expected to keep."""
+    return [name for name in PROMISES[module_of(model)] if name not in model.get("but", ())]
+
+
+def config_of(model: Model) -> Config:
+    """A model as the explorer takes it."""
+    workload = tuple(tuple((key, written) for key, written in operation) for operation in model["workload"])
+    bounds = Bounds(
+        workload=workload,
+        groups=model["groups"],
+        crashes=model["crashes"],
+        heartbeat_expiries=model["heartbeat_expiries"],
+        lock_expiries=model["lock_expiries"],
+        faults=model["faults"],
+        renewals=model["renewals"],
+    )
+    name = next(name for name, each in ALL_MODELS.items() if each is model)
+    return Config(
+        concurrency=ConcurrencyControl(model["concurrency"]),
+        key_check=model["key_check"],
+        modules=VARIANTS.get(name, MODULES[module_of(model)]),
+        bounds=bounds,
+    )
+
+
+class TlcMissingError(Exception):
+    """TLC, or the Java that it runs on, is not there; the message says which."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What one run of TLC said.
+
+    Attributes:
+        output: all of it.
+        seconds: how long it took, with the start of Java.
+
+    """
+
+    output: str
+    seconds: float
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether TLC came to the end and found nothing wrong."""
+        return "Model checking completed. No error has been found." in self.output
+
+    @property
+    def states(self) -> int:
+        """Distinct states."""
+        return int(re.findall(r"([\d,]+) distinct states found", self.output)[-1].replace(",", ""))
+
+    @property
+    def checking_seconds(self) -> float:
+        """How long the search itself took, by TLC's clock of whole seconds, or the whole run where it says less."""
+        found = re.search(r"Finished in (?:(\d+)min )?(\d+)s", self.output)
+        return 60.0 * int(found[1] or 0) + int(found[2]) if found else self.seconds
+
+    @property
+    def violated(self) -> str | None:
+        """The invariant that is broken."""
+        found = re.search(r"Invariant (\w+) is violated", self.output)
+        return found[1] if found else None
+
+    @property
+    def breaks_liveness(self) -> bool:
+        """Whether a behaviour was found that never does what it has to do some time."""
+        return "Temporal properties were violated." in self.output
+
+    @property
+    def length(self) -> int:
+        """States in the history that TLC shows; 0 where it shows none."""
+        return len(re.findall(r"^State \d+:", self.output, re.MULTILINE))
+
+
+def jar() -> Path:
+    """TLC of the development environment, checked by its hash; raises `TlcMissingError`."""
+    if shutil.which("java") is None:
+        raise TlcMissingError("TLC needs Java, and there is none")
+    wanted = MANIFEST["jar"]
+    try:
+        files = importlib.metadata.files(wanted["distribution"]) or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise TlcMissingError(f"the package {wanted['distribution']} that carries TLC is not installed") from error
+    path = next(Path(str(file.locate())) for file in files if file.name == wanted["file"])
+    if hashlib.sha256(path.read_bytes()).hexdigest() != wanted["sha256"]:
+        raise ValueError(f"{path} is not the TLC that tla/manifest.toml names")
+    return path
+
+
+def run_tlc(
+    folder: Path,
+    model: Model,
+    invariants: Iterable[str] = (),
+    *,
+    properties: Iterable[str] = (),
+    specification: str | None = None,
+    workers: int = 1,
+    timeout_s: float = 600,
+) -> Checked:
+    """Run TLC on a model in an empty folder, without symmetry; `properties` are temporal ones."""
+    path = jar()
+    for module in TLA.glob("*.tla"):
+        shutil.copy(module, folder)
+    (folder / "MC.tla").write_text(_extended(model), encoding="utf-8")
+    (folder / "MC.cfg").write_text(_configured(model, invariants, properties, specification), encoding="utf-8")
+    command = ["java", "-XX:+UseParallelGC", f"-Xmx{model.get('heap_gb', 1)}g", "-cp", str(path), "tlc2.TLC"]
+    command += ["-deadlock", "-workers", str(workers), "MC"]
+    started = time.monotonic()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False)
+    return Checked(done.stdout, time.monotonic() - started)
+
+
+def _tla(value: object) -> str:
+    return {True: "TRUE", False: "FALSE"}[value] if isinstance(value, bool) else str(value)
+
+
+def _extended(model: Model) -> str:
+    """The module that TLC is given: the model's, and its workload."""
+    operations = ", ".join(
+        "{" + ", ".join(f"<<{key}, {_tla(written)}>>" for key, written in operation) + "}"
+        for operation in model["workload"]
+    )
+    return f"---- MODULE MC ----\nEXTENDS {module_of(model)}\nMCWorkload == <<{operations}>>\n====\n"
+
+
+def _configured(model: Model, invariants: Iterable[str], properties: Iterable[str], specification: str | None) -> str:
+    """The configuration that TLC is given."""
+    constants = {
+        "Writers": 2,
+        "Groups": model["groups"],
+        "Optimistic": model["concurrency"] == "OPTIMISTIC",
+        "KeyCheck": model["key_check"],
+        "MaxCrashes": model["crashes"],
+        "MaxHeartbeatExpiries": model["heartbeat_expiries"],
+        "MaxLockExpiries": model["lock_expiries"],
+        "MaxFaults": model["faults"],
+        "FaultsUntil": 3,
+        "MaxRenewals": model["renewals"],
+    }
+    module = MANIFEST["modules"].get(module_of(model), {})
+    constants |= module.get("constants", {}) | model.get("constants", {})
+    lines = [f"SPECIFICATION {specification or module.get('specification', 'Spec')}"]
+    lines += ["CONSTANT Workload <- MCWorkload"]
+    lines += [f"CONSTANT {name} <- {other}" for name, other in module.get("in_place_of", {}).items()]
+    lines += [f"CONSTANT {name} = {_tla(value)}" for name, value in constants.items()]
+    lines += [f"INVARIANT {name}" for name in invariants]
+    lines += [f"PROPERTY {name}" for name in properties]
+    return "\n".join(lines) + "\n"

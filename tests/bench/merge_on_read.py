@@ -78,10 +78,12 @@ def append_delta_commit(
     for file_id in sorted({*groups, *removed}):
         content = b""
         if file_id in groups:
-            content += _block(BlockType.AVRO_DATA, time, schema, _records(schema, groups[file_id]), partial is not None)
+            content += _block(
+                BlockType.AVRO_DATA, time, schema, _records(schema, groups[file_id]), partial=partial is not None
+            )
         if file_id in removed:
             folder = slices[file_id].group.partition_path
-            content += _block(BlockType.DELETE, time, schema, _deletes(removed[file_id], folder), False)
+            content += _block(BlockType.DELETE, time, schema, _deletes(removed[file_id], folder), partial=False)
         name = Path(path) / slices[file_id].group.partition_path / f".{file_id}_{time}.log.1_0-0-0"
         name.write_bytes(content)
     _complete(path, time)
@@ -128,7 +130,7 @@ def _deletes(keys: Sequence[str], partition_path: str) -> bytes:
     return struct.pack(">ii", CONTENT_VERSION, out.tell()) + out.getvalue()
 
 
-def _block(kind: BlockType, time: str, schema: Mapping[str, Any], content: bytes, partial: bool) -> bytes:  # noqa: FBT001 -- private
+def _block(kind: BlockType, time: str, schema: Mapping[str, Any], content: bytes, *, partial: bool) -> bytes:
     header = {HeaderKey.INSTANT_TIME: time, HeaderKey.SCHEMA: json.dumps(schema)}
     if partial:
         header[HeaderKey.IS_PARTIAL] = "true"

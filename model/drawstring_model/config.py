@@ -18,15 +18,18 @@ from drawstring_model.core.config import (
     delete,
     upsert,
 )
+from drawstring_model.modules.cleaning import Cleaning
 from drawstring_model.modules.clocks import Clocks
 from drawstring_model.modules.clustering import Clustering
 from drawstring_model.modules.compaction import Compaction
 from drawstring_model.modules.heartbeats import HeartbeatModule
 from drawstring_model.modules.locks import Locks
 from drawstring_model.modules.log_files import LogFiles
+from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.rollback import RollbackModule
 
 __all__ = [
+    "CLEANED",
     "CLUSTERED",
     "COPY_ON_WRITE",
     "MERGE_ON_READ",
@@ -49,6 +52,9 @@ MERGE_ON_READ = (*COPY_ON_WRITE, LogFiles(), Compaction())
 
 CLUSTERED = (*COPY_ON_WRITE, Clustering())
 """The modules of the protocol on a copy-on-write table, with clustering."""
+
+CLEANED = (*COPY_ON_WRITE, QueryModule(), Cleaning())
+"""The modules of the protocol on a copy-on-write table, with cleaning beside running queries."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ PROMISES: dict[Promise, str] = {
     Promise.NO_RESURRECTED_DELETE: "a key that was deleted last is in no snapshot of now",
     Promise.PLANNED_FILES_STAY: "what a pending compaction is going to read stays",
     Promise.CLUSTERING_KEEPS_ROWS: "a clustering neither loses nor duplicates rows",
+    Promise.QUERIES_KEEP_FILES: "within retention a running query loses no file",
     Promise.TIME_TRAVEL_STABILITY: "a snapshot that was read once never changes",
 }
 """Each promise in one sentence."""
@@ -114,9 +115,15 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.RUN_COMPACTION: lambda _, move, __: f"the compactor runs compaction {move.target}",
     Step.SCHEDULE_CLUSTERING: lambda _, move, __: f"the clusterer plans clustering {move.time} into fg{move.group}",
     Step.RUN_CLUSTERING: lambda _, move, __: f"the clusterer runs clustering {move.target}",
+    Step.SCHEDULE_CLEAN: lambda _, move, __: f"the cleaner plans clean {move.time}",
+    Step.RUN_CLEAN: lambda _, __, ___: "the cleaner begins to delete what the plan names",
+    Step.CLEAN_FILE: lambda _, move, __: f"the cleaner deletes the file of fg{move.group} that {move.target} wrote",
+    Step.COMPLETE_CLEAN: lambda _, move, __: f"the cleaner completes the clean at {move.time}",
     Step.RENEW_HEARTBEAT: lambda state, move, who: f"{who} renews the heartbeat of {_own_time(state, move)}",
     Step.EXPIRE_HEARTBEAT: lambda _, move, __: f"the heartbeat of {move.time} is too old by now",
     Step.EXPIRE_LOCK: lambda _, __, ___: "the lease of the table lock runs out",
     Step.CRASH: lambda _, __, who: f"{who} crashes, and another takes its place",
     Step.READ_SNAPSHOT: lambda _, move, __: f"a reader reads as of {move.time}",
+    Step.PLAN_QUERY: lambda _, move, __: f"the reader lists the files of a query as of {move.time}",
+    Step.OPEN_FILE: lambda _, __, ___: "the reader opens the next of its files",
 }

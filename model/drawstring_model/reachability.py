@@ -13,6 +13,7 @@ from drawstring_model.invariants import Promise
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
 from drawstring_model.modules.log_files import Plans, pending_plans
+from drawstring_model.modules.queries import names_on_storage, running_query
 from drawstring_model.modules.rollback import rollbacks_of
 from drawstring_spec.instants import State as InstantState
 
@@ -89,6 +90,12 @@ def update_beside_a_clustering(world: World) -> bool:
     return any(file.group in replaced and file.requested not in completed for file in world.files)
 
 
+def query_beyond_retention(world: World) -> bool:
+    """A query runs, and a file that it is going to open was cleaned: it took too long."""
+    query = running_query(world)
+    return query is not None and not set(query.left) <= names_on_storage(world)
+
+
 WITNESSES: dict[Promise, Witness] = {
     Promise.CONSISTENT_READ: commits_after_a_failure,
     Promise.NO_LOST_UPDATE: contended_file_group,
@@ -99,6 +106,7 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.LATEST_SNAPSHOT: late_log_file,
     Promise.NO_RESURRECTED_DELETE: deleted_and_compacted,
     Promise.PLANNED_FILES_STAY: rollback_beside_a_plan,
+    Promise.QUERIES_KEEP_FILES: query_beyond_retention,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }

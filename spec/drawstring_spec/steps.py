@@ -61,6 +61,14 @@ class Step(StrEnum):
     """Under the lock a clustering is planned on the timeline: which file groups are going to be replaced."""
     RUN_CLUSTERING = "RunClustering"
     """The clustering's inflight file appears; what an earlier attempt left of its base files is deleted."""
+    SCHEDULE_CLEAN = "ScheduleClean"
+    """Under the lock a clean is planned on the timeline: which files are deleted, and which commit is kept first."""
+    RUN_CLEAN = "RunClean"
+    """The clean's inflight file appears."""
+    CLEAN_FILE = "CleanFile"
+    """One data file of a clean's plan is deleted."""
+    COMPLETE_CLEAN = "CompleteClean"
+    """Under the lock the clean's completed file appears, once all files of its plan are gone."""
 
     # What happens to a writer, not what it does.
     RENEW_HEARTBEAT = "RenewHeartbeat"
@@ -75,3 +83,7 @@ class Step(StrEnum):
     # A reader.
     READ_SNAPSHOT = "ReadSnapshot"
     """A reader picks a snapshot time, builds the file slices of it and merges their rows."""
+    PLAN_QUERY = "PlanQuery"
+    """A query lists the files of its snapshot, which it is going to open."""
+    OPEN_FILE = "OpenFile"
+    """A query opens the next of its files; one that is gone ends it with an error."""

@@ -100,6 +100,14 @@ class PlantedBug(StrEnum):
     """A pending clustering hides the file groups that it is going to replace."""
     INSERT_INTO_REPLACED = "INSERT_INTO_REPLACED"
     """New keys are given to file groups that a clustering has replaced."""
+    CLEAN_COUNTS_PENDING = "CLEAN_COUNTS_PENDING"
+    """A clean takes a base file whose write is not complete for a version of its file group."""
+    CLEAN_ONE_TOO_MANY = "CLEAN_ONE_TOO_MANY"
+    """A clean does not keep the slice right before the earliest commit that it keeps."""
+    CLEAN_PLANNED_SLICES = "CLEAN_PLANNED_SLICES"
+    """A clean does not keep the slice that a pending compaction is going to read."""
+    IGNORE_CLEANED_SNAPSHOT = "IGNORE_CLEANED_SNAPSHOT"
+    """A writer does not look whether a slice of its snapshot was cleaned before it looked keys up."""
 
 
 def upsert(*keys: int) -> tuple[tuple[int, bool], ...]:

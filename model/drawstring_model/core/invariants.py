@@ -7,6 +7,7 @@ never depends on a writer's memory: what needs it (who is alive) is in a ghost f
 from __future__ import annotations
 
 from drawstring_model.core.config import Config
+from drawstring_model.core.module import modules_of
 from drawstring_model.core.promises import Check, Promise, StepCheck
 from drawstring_model.core.reader import (
     keeps_rows,
@@ -62,7 +63,7 @@ def no_duplicate_keys(world: World, config: Config) -> str | None:
 
 def no_undone_write(world: World, config: Config) -> str | None:
     """`Promise.NO_UNDONE_WRITE`."""
-    del config
+    removed = {name for module in modules_of(config) for name in module.removed(world)}
     times = [commit.requested for commit in world.commits]
     for commit in world.commits:
         if times.count(commit.requested) > 1:
@@ -70,7 +71,7 @@ def no_undone_write(world: World, config: Config) -> str | None:
         for file in commit.files:
             name = (file.group, commit.requested, file.token)
             there = [kept.rows for kept in world.files if kept[:3] == name]
-            if there != [file.rows]:
+            if there != [file.rows] and name not in removed:
                 found = f"reads {_told(there[0])}" if there else "is gone"
                 return (
                     f"the file of group {file.group} that the completed write {commit.requested} wrote as "
@@ -95,6 +96,8 @@ def legal_transitions(world: World, config: Config) -> str | None:
 def time_travel_stability(before: World, after: World, config: Config) -> str | None:
     """`Promise.TIME_TRAVEL_STABILITY`, for the step from `before` to `after`."""
     for as_of in sorted({*snapshot_times(before, config), *snapshot_times(after, config)}):
+        if is_refused(after, as_of, config):
+            continue
         if as_of > latest_snapshot_time(before, config):
             break
         first, again = read_snapshot(before, as_of, config), read_snapshot(after, as_of, config)
@@ -104,8 +107,14 @@ def time_travel_stability(before: World, after: World, config: Config) -> str | 
 
 
 def snapshot_times(world: World, config: Config) -> list[Time]:
-    """The times at which one more commit becomes visible: all snapshots that differ."""
-    return sorted({snapshot_time(commit, config) for commit in world.commits})
+    """The times at which one more commit becomes visible: all snapshots that differ, and are not refused."""
+    times = sorted({snapshot_time(commit, config) for commit in world.commits})
+    return [time for time in times if not is_refused(world, time, config)]
+
+
+def is_refused(world: World, as_of: Time, config: Config) -> bool:
+    """Whether the table has no whole answer any more as of `as_of`, and says so."""
+    return any(module.refuses(world, as_of) for module in modules_of(config))
 
 
 INVARIANTS: dict[Promise, Check] = {

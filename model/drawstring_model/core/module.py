@@ -23,6 +23,7 @@ from drawstring_model.core.state import (
     Changes,
     Commit,
     DataFile,
+    FileName,
     Group,
     Key,
     Move,
@@ -146,6 +147,16 @@ class Module:
         """The files that `changes` take; None leaves it to the others."""
         del world, snapshot, changes, homes, config
         return None
+
+    def refuses(self, world: World, as_of: Time) -> bool:
+        """Whether a query as of `as_of` is refused, because the table has no whole answer any more."""
+        del world, as_of
+        return False
+
+    def removed(self, world: World) -> Collection[FileName]:
+        """Data files of completed writes that are gone, or are going to be, by plan."""
+        del world
+        return ()
 
     def show(self, world: World, view: StorageView) -> StorageView:
         """`view` with what lies on storage of this module's."""

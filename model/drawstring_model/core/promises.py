@@ -37,5 +37,7 @@ class Promise(StrEnum):
     """What a pending compaction is going to read is there, as it was when it was planned."""
     CLUSTERING_KEEPS_ROWS = "clustering keeps rows"
     """A snapshot at a clustering's requested time holds the rows of the snapshot right before it, each once."""
+    QUERIES_KEEP_FILES = "running queries keep files"
+    """A query loses no file while no more writes later than its snapshot completed than the cleaner tolerates."""
     TIME_TRAVEL_STABILITY = "time-travel stability"
     """A snapshot at T, once T was the snapshot time of a query, never changes."""

@@ -27,6 +27,8 @@ Key: TypeAlias = int
 Value: TypeAlias = int
 Group: TypeAlias = int
 Token: TypeAlias = int
+FileName: TypeAlias = tuple[Group, Time, Token]
+"""What the name of a data file says."""
 Rows: TypeAlias = tuple[tuple[Key, Value], ...]
 """The rows of a data file, sorted by key."""
 Changes: TypeAlias = tuple[tuple[Key, Value | None], ...]

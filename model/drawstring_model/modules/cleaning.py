@@ -2,8 +2,8 @@
 
 A clean is planned under the lock: the plan says which files go, and which commit is the earliest that is kept. The
 files are deleted one by one, without the lock; then the clean is completed under it. All progress is on storage, so a
-clean that failed is continued from its plan, and there is no other while one is pending. A query plans the files of its
-snapshot and then opens them one by one; nothing tells the cleaner of it. What protects it is retention alone:
+clean that failed is continued from its plan, and there is no other while one is pending. Nothing tells the cleaner
+of running queries (`drawstring_model.modules.queries`). What protects them is retention alone:
 
 - KEEP_LATEST_COMMITS keeps what a query needs while no more than `Cleaning.retained` later writes are complete;
 - KEEP_LATEST_FILE_VERSIONS keeps the newest versions of each file group, and refuses no time.
@@ -15,24 +15,23 @@ Source: Java ``CleanPlanner``, ``CleanPlanActionExecutor``, ``CleanActionExecuto
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.lock import locked
-from drawstring_model.core.module import Guard, Module, Rule, given, later, part, ticked, with_item, with_part
+from drawstring_model.core.module import Module, Rule, given, later, part, ticked, with_item, with_part
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.reader import pending_instants, snapshot_time, visible_commits
-from drawstring_model.core.state import Group, Move, Phase, Time, Token, World, Writer
-from drawstring_model.modules.log_files import pending_plans, read_slice
+from drawstring_model.core.state import FileName, Group, Move, Phase, StorageView, Time, TimelineFile, World, Writer
+from drawstring_model.modules.log_files import pending_plans
+from drawstring_model.modules.queries import names_on_storage, running_query
+from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
 
 CLEANER = "cleaner"
-READER = "reader"
-FileName: TypeAlias = tuple[Group, Time, Token]
 Slices: TypeAlias = dict[Time, tuple[FileName, ...]]
 """The files of each slice of a file group, by the instant at which it begins; in order."""
 
@@ -60,28 +59,9 @@ class Cleans(NamedTuple):
     all: tuple[Clean, ...] = ()
 
 
-class Query(NamedTuple):
-    """A running query: its snapshot time, and the files that it has not opened yet."""
-
-    as_of: Time
-    left: tuple[FileName, ...]
-
-
-class Queries(NamedTuple):
-    """How many queries were planned, and the one that runs."""
-
-    planned: int = 0
-    running: Query | None = None
-
-
 def cleaning_of(config: Config) -> Cleaning:
     """The module's switches."""
     return next(module for module in config.modules if isinstance(module, Cleaning))
-
-
-def names_on_storage(world: World) -> frozenset[FileName]:
-    """The names of all data files."""
-    return frozenset(file[:3] for file in world.files)
 
 
 def slices(world: World, group: Group, config: Config) -> Slices:
@@ -115,7 +95,7 @@ def earliest_kept(world: World, config: Config) -> Time:
         return 0
     earliest = completed[-switches.retained]
     pending = {*world.requested, *world.inflight} - set(completed)
-    if pending and min(pending) <= earliest and config.planted is not PlantedBug.CLEAN_PAST_PENDING:
+    if pending and min(pending) <= earliest:
         return max((time for time in completed if time < min(pending)), default=0)
     return earliest
 
@@ -136,10 +116,7 @@ def files_to_clean(world: World, config: Config) -> tuple[FileName, ...]:
         starts = list(found)
         kept = set(starts[-switches.retained :]) if by_versions else _kept_by_commits(starts, earliest, config)
         names += [
-            name
-            for start in starts
-            if start not in kept and (group, start) not in waiting
-            for name in found[start]
+            name for start in starts if start not in kept and (group, start) not in waiting for name in found[start]
         ]
     return tuple(sorted(names))
 
@@ -202,9 +179,7 @@ class ScheduleClean(Rule):
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The plan is on the timeline."""
         time = given(move.time)
-        clean = Clean(
-            time, InstantState.REQUESTED, None, earliest_kept(world, config), files_to_clean(world, config)
-        )
+        clean = Clean(time, InstantState.REQUESTED, None, earliest_kept(world, config), files_to_clean(world, config))
         world = with_part(world, Cleans(with_item(part(world, Cleans).all, clean)))
         return world._replace(clock=ticked(world, time)), writer
 
@@ -305,61 +280,96 @@ class CompleteClean(Rule):
         return (_moved(world, clean, InstantState.COMPLETED, time) if clean else world), writer
 
 
-class PlanQuery(Rule):
-    """A query lists the files of its snapshot.
+def may_change_timeline(world: World, writer: Writer, number: int, config: Config) -> bool:
+    """Whether the cleaner may put a file on the timeline now."""
+    return not cleaning_of(config).locks or locked(world, writer, number, config)
 
-    Enabled: the query is a reader's that runs no other; its snapshot time is not refused.
-    Effect: the query runs; it has all files of its slices to open.
-    Unchanged: everything else; nobody knows of the query.
-    """
 
-    step = Step.PLAN_QUERY
-    phases = frozenset({Phase.START})
-    roles = frozenset({READER})
+def _is_run(world: World) -> bool:
+    """Whether there is nothing left to do of the pending clean but to complete it."""
+    clean = pending_clean(world)
+    return clean is not None and clean.state is InstantState.INFLIGHT and not files_left(world, clean)
 
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
-        """As of each commit, within the module's bounds."""
-        del writer
-        if part(world, Queries).planned < cleaning_of(config).queries:
-            for time in sorted({snapshot_time(commit, config) for commit in world.commits}):
-                yield Move(self.step, number, time=time)
 
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Refused beside another query, and for a time that is not kept."""
-        del writer
-        if part(world, Queries).running:
-            return "the reader runs another query"
-        if cleaning_of(config).refuses(world, given(move.time)):
-            return f"the time {move.time} lies before the earliest commit that is kept"
+def queries_keep_files(world: World, config: Config) -> str | None:
+    """`Promise.QUERIES_KEEP_FILES`."""
+    query = running_query(world)
+    if query is None:
         return None
+    switches = cleaning_of(config)
+    there = names_on_storage(world)
+    for name in query.left:
+        later_versions = {
+            commit.requested
+            for commit in world.commits
+            if commit.requested > query.as_of
+            and (switches.policy is CleaningPolicy.KEEP_LATEST_COMMITS or name[0] in {f.group for f in commit.files})
+        }
+        allowed = switches.retained - (switches.policy is CleaningPolicy.KEEP_LATEST_FILE_VERSIONS)
+        if name not in there and len(later_versions) <= allowed:
+            return (
+                f"a query as of {query.as_of} has lost the file of group {name[0]} that {name[1]} wrote, "
+                f"after {len(later_versions)} later writes, of which {allowed} are tolerated"
+            )
+    return None
 
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """The query runs."""
-        time, planned = given(move.time), part(world, Queries).planned + 1
-        return with_part(world, Queries(planned, Query(time, files_read(world, time, config)))), writer
 
+@dataclass(frozen=True, slots=True)
+class Cleaning(Module):
+    """Cleaning by one cleaner.
 
-class OpenFile(Rule):
-    """A query opens the next of its files; where it is gone, the query fails and says so.
+    Attributes:
+        policy: what is kept.
+        retained: how many commits, or versions of each file group.
+        locks: whether the cleaner takes the table lock to plan and to complete.
+        heeds_plans: whether readers refuse times before the earliest commit of a pending clean, too.
+        cleans: how many cleans the explorer lets the cleaner plan.
 
-    Enabled: the query has files left.
-    Effect: the file is no longer left; with the last one, and with one that is gone, the query is over.
-    Unchanged: everything else.
     """
 
-    step = Step.OPEN_FILE
-    phases = frozenset({Phase.START})
-    roles = frozenset({READER})
+    name = "cleaning"
+    requires = frozenset({"queries"})
+    roles = (CLEANER,)
+    rules = (ScheduleClean(), RunClean(), CleanFile(), CompleteClean())
+    invariants: ClassVar[Mapping[Promise, Check]] = {Promise.QUERIES_KEEP_FILES: queries_keep_files}
+    policy: CleaningPolicy = CleaningPolicy.KEEP_LATEST_COMMITS
+    retained: int = 1
+    locks: bool = True
+    heeds_plans: bool = True
+    cleans: int = 1
 
-    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
-        """Refused without a query."""
-        del writer, move, config
-        return None if part(world, Queries).running else "no query runs"
+    def has_work(self, world: World, writer: Writer, config: Config) -> bool:
+        """A plan to be made, or a clean to be completed."""
+        if writer.role != CLEANER or not self.locks:
+            return False
+        may_plan = len(part(world, Cleans).all) < self.cleans and not pending_clean(world)
+        return _is_run(world) or (may_plan and bool(files_to_clean(world, config)))
 
-    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
-        """One file fewer."""
-        del move, config
-        planned, query = part(world, Queries)
-        gone = query is None or query.left[0] not in names_on_storage(world)
-        rest = None if query is None or gone or not query.left[1:] else query._replace(left=query.left[1:])
-        return with_part(world, Queries(planned, rest)), writer
+    def refuses(self, world: World, as_of: Time) -> bool:
+        """Times before the earliest commit that the newest clean keeps."""
+        cleans = [c for c in part(world, Cleans).all if self.heeds_plans or c.state is InstantState.COMPLETED]
+        return bool(cleans) and as_of < cleans[-1].earliest
+
+    def removed(self, world: World) -> frozenset[FileName]:
+        """What cleans may have deleted."""
+        return frozenset(name for clean in part(world, Cleans).all for name in clean.plan)
+
+    def conflicts(self, world: World, writer: Writer, config: Config) -> bool:
+        """A writer gives way where a clean takes a slice of its snapshot: it may have missed keys."""
+        if config.planted is PlantedBug.IGNORE_CLEANED_SNAPSHOT:
+            return False
+        seen = {requested for requested, _ in writer.snapshot}
+        latest = {file.group: c.requested for c in world.commits if c.requested in seen for file in c.files}
+        return any(latest.get(group) == requested for group, requested, _ in self.removed(world))
+
+    def show(self, world: World, view: StorageView) -> StorageView:
+        """The files of the cleans on the timeline."""
+        states = list(InstantState)
+        files = {
+            TimelineFile(
+                clean.requested, Action.CLEAN, state, clean.completion if state is InstantState.COMPLETED else None
+            )
+            for clean in part(world, Cleans).all
+            for state in states[: states.index(clean.state) + 1]
+        }
+        return view._replace(timeline=view.timeline | files)

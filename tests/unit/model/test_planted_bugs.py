@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from drawstring_model.config import (
+    CLEANED,
     CLUSTERED,
     COPY_ON_WRITE,
     MERGE_ON_READ,
@@ -20,7 +21,9 @@ from drawstring_model.config import (
 )
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering
+from drawstring_model.modules.queries import QueryModule
 
 TWO_UPSERTS = (upsert(1), upsert(1))
 CALM = Bounds(workload=TWO_UPSERTS, faults=0)
@@ -34,6 +37,14 @@ APPENDED = Config(modules=MERGE_ON_READ, bounds=replace(ONE_GROUP, workload=(ups
 APPENDED_WITH_A_CRASH = replace(
     APPENDED,
     bounds=replace(APPENDED.bounds, workload=(upsert(1),) * 3, faults=1, lock_expiries=0, heartbeat_expiries=0),
+)
+
+# Updates beside one clean: of slices that a query reads, of versions, of slices that a compaction reads.
+CLEANED_ONCE = Config(modules=CLEANED, bounds=replace(ONE_GROUP, workload=(upsert(1), upsert(1))))
+VERSIONS = (*COPY_ON_WRITE, QueryModule(queries=0), Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS))
+CLEANED_BY_VERSIONS = Config(modules=VERSIONS, bounds=replace(CALM, workload=(upsert(1),) * 3))
+CLEANED_AND_COMPACTED = Config(
+    modules=(*MERGE_ON_READ, *VERSIONS[-2:]), bounds=replace(ONE_GROUP, workload=(upsert(1), upsert(1)))
 )
 
 # An insert and an update, beside one clustering.
@@ -84,6 +95,14 @@ CASES = [
         (PlantedBug.DELETE_LATE_LOGS, Promise.NO_UNDONE_WRITE, APPENDED),
         (PlantedBug.SKIP_DELETE_BLOCKS, Promise.NO_RESURRECTED_DELETE, APPENDED),
         (PlantedBug.PLAN_PENDING_LOGS, Promise.PLANNED_FILES_STAY, APPENDED_WITH_A_CRASH),
+        (
+            PlantedBug.CLEAN_COUNTS_PENDING,
+            Promise.QUERIES_KEEP_FILES,
+            replace(CLEANED_ONCE, modules=(*VERSIONS[:-2], QueryModule(), VERSIONS[-1])),
+        ),
+        (PlantedBug.CLEAN_ONE_TOO_MANY, Promise.QUERIES_KEEP_FILES, CLEANED_ONCE),
+        (PlantedBug.CLEAN_PLANNED_SLICES, Promise.PLANNED_FILES_STAY, CLEANED_AND_COMPACTED),
+        (PlantedBug.IGNORE_CLEANED_SNAPSHOT, Promise.NO_DUPLICATE_KEYS, CLEANED_BY_VERSIONS),
         (PlantedBug.UPDATE_UNDER_CLUSTERING, Promise.CONSISTENT_READ, BESIDE_CLUSTERING),
         (PlantedBug.CLUSTER_TAKEN_GROUPS, Promise.NO_DUPLICATE_KEYS, CLUSTERED_TWICE),
         (PlantedBug.REPLACE_BEFORE_COMPLETION, Promise.CLUSTERING_KEEPS_ROWS, BESIDE_CLUSTERING),

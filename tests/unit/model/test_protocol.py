@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drawstring_model.config import MERGE_ON_READ, ClockKind, ConcurrencyControl, Config
+from drawstring_model.config import CLEANED, CLUSTERED, COPY_ON_WRITE, MERGE_ON_READ, ClockKind, ConcurrencyControl, Config
 from drawstring_model.core.protocol import NotEnabledError, apply, enabled, protocol_of, refusal, storage_view
 from drawstring_model.core.reader import read_snapshot
 from drawstring_model.core.state import FREE, AbortReason, Move, Phase, TimelineFile, initial_state
@@ -301,12 +301,15 @@ def test_a_rollback_that_was_interrupted_is_continued_by_the_next_writer():
     assert view.heartbeats == frozenset()
 
 
+EVERY_MODULE = (*MERGE_ON_READ, *CLUSTERED[len(COPY_ON_WRITE) :], *CLEANED[len(COPY_ON_WRITE) :])
+
+
 def test_every_step_of_the_protocol_has_one_rule():
-    assert tuple(protocol_of(Config(modules=MERGE_ON_READ)).rules) == tuple(Step)
+    assert tuple(protocol_of(Config(modules=EVERY_MODULE)).rules) == tuple(Step)
 
 
 def test_every_rule_says_when_it_is_enabled_what_it_does_and_what_it_leaves():
-    for rule in protocol_of(Config(modules=MERGE_ON_READ)).rules.values():
+    for rule in protocol_of(Config(modules=EVERY_MODULE)).rules.values():
         text = type(rule).__doc__
         positions = [text.index(part) for part in ("Enabled:", "Effect:", "Unchanged:")]
         assert positions == sorted(positions)

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from drawstring_model.core.config import Config
 from drawstring_model.core.invariants import snapshot_times
 from drawstring_model.core.module import Module, Rule, given, modules_of, part, with_part
-from drawstring_model.core.reader import pending_instants, visible_commits
+from drawstring_model.core.reader import pending_instants, snapshot_slices, visible_commits
 from drawstring_model.core.state import FileName, Move, Phase, Time, World, Writer
-from drawstring_model.modules.log_files import read_slice
+from drawstring_model.modules.log_files import LogFiles, read_slice
 from drawstring_spec.steps import Step
 
 READER = "reader"
@@ -50,6 +50,8 @@ def names_on_storage(world: World) -> frozenset[FileName]:
 
 def files_read(world: World, as_of: Time, config: Config) -> tuple[FileName, ...]:
     """The files of all slices of a snapshot as of `as_of`, base files and log files."""
+    if not any(isinstance(module, LogFiles) for module in config.modules):
+        return tuple(sorted(file[:3] for file in snapshot_slices(world, as_of, config).values()))
     visible = {commit.requested for commit in visible_commits(world, as_of, config)}
     visible |= {time for time in pending_instants(world, config) if time <= as_of}
     names: list[FileName] = []

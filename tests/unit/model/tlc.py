@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from drawstring_model.config import (
+    CLEANED,
     CLUSTERED,
     COPY_ON_WRITE,
     MERGE_ON_READ,
@@ -29,10 +30,12 @@ from drawstring_model.config import (
     SnapshotTime,
 )
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering, UpdateStrategy
 from drawstring_model.modules.compaction import Compaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
 from drawstring_model.modules.non_blocking import NonBlocking
+from drawstring_model.modules.queries import QueryModule
 
 Model = Mapping[str, Any]
 """An entry of the manifest."""
@@ -57,10 +60,20 @@ OF_COPY_ON_WRITE = {
 }
 OF_NON_BLOCKING = {"IncrementalReads": Promise.INCREMENTAL_READS}
 OF_CLUSTERING = {"ClusteringKeepsRows": Promise.CLUSTERING_KEEPS_ROWS}
+OF_CLEANING = {
+    "ConsistentReadInRetention": Promise.CONSISTENT_READ,
+    "NoLostUpdate": Promise.NO_LOST_UPDATE,
+    "NoDuplicateKeysInRetention": Promise.NO_DUPLICATE_KEYS,
+    "UncleanedWritesStay": Promise.NO_UNDONE_WRITE,
+    "LiveWritersAreLetBe": Promise.LIVE_WRITER_KEPT,
+    "LegalTransitions": Promise.LEGAL_TRANSITIONS,
+    "QueriesKeepFiles": Promise.QUERIES_KEEP_FILES,
+}
 PROMISES = {
     "CopyOnWrite": OF_COPY_ON_WRITE,
     "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
     "Clustering": OF_COPY_ON_WRITE | OF_CLUSTERING,
+    "Cleaning": OF_CLEANING,
     "NonBlocking": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING,
 }
 
@@ -76,10 +89,17 @@ MODULES = {
     "CopyOnWrite": COPY_ON_WRITE,
     "MergeOnRead": MERGE_ON_READ,
     "Clustering": CLUSTERED,
+    "Cleaning": CLEANED,
     "NonBlocking": buckets(order=SnapshotTime.COMPLETION),
 }
 # What a model's own constants are in Python: modules with other switches.
 VARIANTS = {
+    "cleaning_unannounced": (*COPY_ON_WRITE, QueryModule(), Cleaning(heeds_plans=False)),
+    "cleaning_by_versions": (
+        *COPY_ON_WRITE,
+        QueryModule(),
+        Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
+    ),
     "clustering_gives_way": (*COPY_ON_WRITE, Clustering(update=UpdateStrategy.ALLOW)),
     "non_blocking_greatest": buckets(merge=MergeRule.GREATEST),
     "non_blocking_by_requests": buckets(),

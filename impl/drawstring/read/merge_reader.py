@@ -113,7 +113,7 @@ def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRul
 
 def _deciding(rules: MergeRules) -> list[str]:
     """Columns that decide which of two rows is newer, and whether it is deleted."""
-    names = [rules.ordering_field or "", rules.delete_field or "", IS_DELETED, OPERATION]
+    names = [rules.ordering_field or "", rules.delete_field or "", IS_DELETED]
     return [name.partition(".")[0] for name in names]
 
 
@@ -230,16 +230,16 @@ def _batch(block: LogBlock, query: SliceQuery, *, positional: bool) -> LogBatch:
     if block.type is BlockType.DELETE:
         batch = _deletes(block, query)
         return by_position(block, batch) if positional else batch
-    rows, present = _rows_of(block, query)
+    rows, present, retracted = _rows_of(block, query)
     if positional:
-        return by_position(block, _as_batch(rows, pa.nulls(rows.num_rows), present, query))
+        return by_position(block, _as_batch(rows, pa.nulls(rows.num_rows), present, retracted, query))
     keys = row_keys(rows, query.rules)
     if keys.null_count:
         raise CorruptFileError(
             f"The log file {block.path} has {keys.null_count} records without a record key.",
             way_out="Restore the file from a copy; nothing was changed.",
         )
-    return _as_batch(rows, keys, present, query)
+    return _as_batch(rows, keys, present, retracted, query)
 
 
 def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
@@ -258,19 +258,28 @@ def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
     return LogBatch(single_chunk(deletes.column("record_key")), None, ordering, everything, absolute)
 
 
-def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[str] | None]:
-    """Records of a data block in the query's columns, and the columns that they carry; None for all."""
+def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[str] | None, Mask]:
+    """Records of a data block in the query's columns, the columns that they carry (None for all), which are deletes.
+
+    Those are deletes whose kind of change says so; the column is the block's, and need not be the table's.
+    """
     table = data_records(block)
+    retracted: Mask = np.zeros(table.num_rows, np.bool_)
+    if OPERATION in table.column_names:
+        retracted |= _mask(pc.is_in(table.column(OPERATION).cast(pa.string()), value_set=_DELETE_OPERATIONS))
     written = file_version(query.history, str(block.instant_time)) if query.current is not None else None
     if query.current is not None and written is not None:
         table = by_current_names(table, query.current, written)
     present = frozenset(table.column_names) if is_partial(block) else None
-    return _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query), present
+    rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query)
+    return rows, present, retracted
 
 
-def _as_batch(rows: pa.Table, keys: pa.Array, present: frozenset[str] | None, query: SliceQuery) -> LogBatch:
+def _as_batch(
+    rows: pa.Table, keys: pa.Array, present: frozenset[str] | None, retracted: Mask, query: SliceQuery
+) -> LogBatch:
     rules = query.rules
-    deleted = _marked(rows, rules)
+    deleted = _marked(rows, rules) | retracted
     ordering = base_ordering(rows, query)
     absolute = deleted.copy()
     if ordering is not None and deleted.any():
@@ -320,8 +329,6 @@ def _marked(rows: pa.Table, rules: MergeRules) -> Mask:
         marked |= _mask(rows.column(IS_DELETED))
     if rules.delete_field in names and rules.delete_marker is not None:
         marked |= _mask(pc.equal(rows.column(rules.delete_field).cast(pa.string()), rules.delete_marker))
-    if OPERATION in names:
-        marked |= _mask(pc.is_in(rows.column(OPERATION), value_set=_DELETE_OPERATIONS))
     return marked
 
 

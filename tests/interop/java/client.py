@@ -125,6 +125,10 @@ class JavaHudi:
         """Run a Hudi SQL procedure on the table."""
         return list(self._ask("call", path=str(path), procedure=procedure, arguments=arguments)["rows"])
 
+    def sql(self, path: Path, *statements: str, settings: Mapping[str, str] | None = None) -> None:
+        """Run SQL statements in which ``{table}`` is the table, under `settings` of the session."""
+        self._ask("sql", path=str(path), statements=statements, settings=dict(settings or {}))
+
     def _new_path(self, name: str) -> Path:
         self._num_files += 1
         return Path(self._folder.name) / f"{name}_{self._num_files}"

@@ -45,6 +45,8 @@ KEY_GENERATORS = {
     "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
 }
 
+CHANGE_COLUMNS = ["op", "ts_ms", "before", "after"]
+
 # Property of the table -> write option by the same meaning.
 PROPERTY_OPTIONS = {
     "hoodie.table.name": "hoodie.table.name",
@@ -100,6 +102,10 @@ class Driver:
     def read(self, path: str, out: str, as_of: str | None = None, options: dict[str, str] | None = None) -> dict:
         """Snapshot or time-travel query; rows go to the Parquet folder `out`."""
         frame = self._load(path, as_of, options or {})
+        if frame.columns == CHANGE_COLUMNS:
+            # Java's iterator of change data loses rows under any operator that asks twice whether there are more.
+            rows = self._spark.sparkContext.parallelize([tuple(row) for row in frame.collect()], 1)
+            frame = self._spark.createDataFrame(rows, frame.schema)
         frame.coalesce(1).write.mode("overwrite").parquet(out)
         return {"columns": frame.columns}
 
@@ -168,15 +174,37 @@ class Driver:
         rows = self._spark.sql(f"call {procedure}(table => '{self._register(path)}'{comma}{arguments})").collect()
         return {"rows": [json.loads(json.dumps(row.asDict(True), default=str)) for row in rows]}
 
+    def sql(self, path: str, statements: list[str], settings: dict[str, str] | None = None) -> dict:
+        """SQL statements one after the other, ``{table}`` being the table, under `settings` of the session."""
+        name = self._register(path)
+        for key, value in (settings or {}).items():
+            self._spark.conf.set(key, value)
+        try:
+            for statement in statements:
+                self._spark.sql(statement.format(table=name))
+        finally:
+            for key in settings or {}:
+                self._spark.conf.unset(key)
+        return {}
+
     def _load(self, path: str, as_of: str | None, options: dict[str, str]) -> DataFrame:
         reader = self._spark.read.format("hudi").options(**options)
         return (reader.option("as.of.instant", as_of) if as_of else reader).load(path)
 
     def _register(self, path: str) -> str:
-        """A catalog name for the table, which procedures want."""
+        """A catalog name for the table, which procedures want; the table's properties stay as they were.
+
+        Hudi's catalog would otherwise write its defaults over what the table's writer chose.
+        """
         self._num_names += 1
         name = f"table_{self._num_names}"
+        properties = Path(path) / ".hoodie" / "hoodie.properties"
+        before = properties.read_bytes() if properties.is_file() else None
         self._spark.sql(f"create table {name} using hudi location '{path}'")
+        if before is not None:
+            properties.write_bytes(before)
+            checksum = properties.with_name(".hoodie.properties.crc")
+            checksum.unlink(missing_ok=True)
         return name
 
     def _meta_client(self, path: str):

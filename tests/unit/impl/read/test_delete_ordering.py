@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import fastavro
 import pyarrow as pa
@@ -25,6 +26,8 @@ BY_EVENT_TIME = {
     "hoodie.compaction.payload.class": PAYLOAD_CLASSES[MergeMode.EVENT_TIME_ORDERING],
 }
 
+AVRO_COLUMNS = [("id", "string"), ("n", "long"), ("day", "string")]
+
 
 def delete_block(ordering) -> bytes:
     entry = {"recordKey": "k", "partitionPath": "p", "orderingVal": ordering}
@@ -44,6 +47,29 @@ def rows_left(ordering) -> int:
     table.commit(3, 4, schema=avro_text(SCHEMA))
     context = table.context()
     return read_snapshot(context, load_snapshot(context)).num_rows
+
+
+def rows_left_by_records(*records: dict) -> list[dict]:
+    """What is left of a file with the row `k` by a data block of records that keep their kind of change."""
+    fields = [("_hoodie_record_key", "string"), ("_hoodie_operation", "string"), *AVRO_COLUMNS]
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": name, "type": ["null", kind], "default": None} for name, kind in fields],
+    }
+    content = (3).to_bytes(4, "big") + len(records).to_bytes(4, "big")
+    for record in records:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, schema, {**record, "_hoodie_record_key": record["id"]})
+        content += len(out.getvalue()).to_bytes(4, "big") + out.getvalue()
+    header = {HeaderKey.INSTANT_TIME: at(3), HeaderKey.SCHEMA: json.dumps(schema)}
+    table = HandMadeTable(schema=SCHEMA, properties=BY_EVENT_TIME)
+    table.base_file("p", "f-0", 1, pa.table({"id": ["k"], "n": [7], "day": ["p"]}, schema=SCHEMA))
+    table.commit(1, 2, schema=avro_text(SCHEMA))
+    table.storage.put(f"p/.f-0_{at(3)}.log.1_0-0-0", block(BlockType.AVRO_DATA, header, content))
+    table.commit(3, 4, schema=avro_text(SCHEMA))
+    context = table.context()
+    return read_snapshot(context, load_snapshot(context), columns=["id", "n"]).to_pylist()
 
 
 def wrapped(kind: str, value) -> tuple[str, dict]:
@@ -67,3 +93,13 @@ def test_a_delete_without_an_ordering_value_removes_whatever_is_there(ordering):
 @pytest.mark.parametrize("ordering", [wrapped("IntWrapper", 6), wrapped("StringWrapper", "6")])
 def test_a_delete_whose_value_is_of_another_type_removes_whatever_is_there(ordering):
     assert rows_left(ordering) == 0
+
+
+@pytest.mark.parametrize(("operation", "left"), [("D", 0), ("-U", 0), ("I", 1), ("+U", 1), (None, 1)])
+def test_a_record_whose_kind_of_change_is_a_delete_is_no_row_though_the_table_does_not_list_the_column(operation, left):
+    record = {"id": "k", "n": 8, "day": "p", "_hoodie_operation": operation}
+    assert len(rows_left_by_records(record)) == left
+
+
+def test_a_deleting_record_that_is_older_than_the_row_leaves_it():
+    assert rows_left_by_records({"id": "k", "n": 6, "day": "p", "_hoodie_operation": "D"}) == [{"id": "k", "n": 7}]

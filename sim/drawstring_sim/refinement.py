@@ -87,6 +87,7 @@ class Refinement:
         tolerance_ms: how old a heartbeat is when its operation may be rolled back.
         config: of the model.
         moves: those that the model has made.
+        refused: the one that it did not allow, where that is the disagreement.
 
     """
 
@@ -95,6 +96,7 @@ class Refinement:
     tolerance_ms: int
     config: Config = field(default_factory=Config)
     moves: list[Move] = field(default_factory=list)
+    refused: Move | None = None
     state: State = field(default_factory=lambda: initial_state(0))
     view: RawView = field(default_factory=RawView)
     _at: int = 0
@@ -352,6 +354,7 @@ class Refinement:
     def _move(self, move: Move) -> None:
         objection = refusal(self.state, move, self.config)
         if objection is not None:
+            self.refused = move
             raise self._finding(f"The model refuses {told(move)}: {objection}.")
         self.state = apply(self.state, move, self.config)
         self.moves.append(move)

@@ -54,6 +54,7 @@ KeepsRows(c) == FALSE               \* whether a commit only lays rows out anew
 Spared(time) == FALSE               \* whether a pending instant waits to be run, and is no failed write
 MayPlace(w, group, times) == TRUE   \* whether new keys may go to a file group
 PendingInstants == {}               \* pending instants that are on the timeline of a query
+IsCompared(w) == IsWriter(w)        \* whether what process w wrote is compared with what others completed
 Clashes(w) == FALSE                 \* whether another module makes a process give up that is about to complete
 AllGroups == 1..Groups              \* the file groups that readers know of
 
@@ -92,7 +93,7 @@ Fenced(w) ==
         \/ \E r \in world.rollbacks : r.target = time
 Conflicts(w) ==
     \/ Clashes(w)
-    \/ /\ IsWriter(w)
+    \/ /\ IsCompared(w)
        /\ \/ /\ Optimistic
              /\ \E c \in Candidates(w) : \E f \in c.files : \E g \in memory[w].written : f.group = g.group
           \/ /\ KeyCheck

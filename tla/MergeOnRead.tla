@@ -71,9 +71,10 @@ MayPlaceInLogs(w, group, times) == Chosen(group, times) # {} \/ group = memory[w
 ----------------------------------------------------------------------------
 (* Compaction *)
 
+BaseTime(group, time) == IF \E f \in BaseFiles(group) : f.requested = time THEN time ELSE NOTHING
 Taken == {i.group : i \in UNION {p.inputs : p \in Pending}}
 Inputs ==
-    {[group |-> g, base |-> Min(Chosen(g, Completed)), logs |-> {f.requested : f \in Logs(g, Completed)}] :
+    {[group |-> g, base |-> BaseTime(g, Min(Chosen(g, Completed))), logs |-> {f.requested : f \in Logs(g, Completed)}] :
          g \in {h \in (1..Groups) \ Taken : Logs(h, Completed) # {}}}
 MaySchedule == Cardinality(world.plans) < Schedules /\ Inputs # {}
 
@@ -130,6 +131,6 @@ LatestSnapshot == Latest = SerialOfAll
 NoResurrectedDelete == {row[1] : row \in Latest} \subseteq {row[1] : row \in SerialOfAll}
 PlannedFilesStay ==
     \A p \in Pending : \A i \in p.inputs :
-        /\ \E f \in world.files : f.group = i.group /\ ~f.log /\ f.requested = i.base
+        /\ i.base # NOTHING => \E f \in world.files : f.group = i.group /\ ~f.log /\ f.requested = i.base
         /\ \A t \in i.logs : \E f \in world.files : f.group = i.group /\ f.log /\ f.requested = t
 =============================================================================

@@ -83,6 +83,13 @@ def rollback_beside_a_plan(world: World) -> bool:
     )
 
 
+def completed_late(world: World) -> bool:
+    """A write with a smaller requested time completed after another, and a compaction completed."""
+    return completed_out_of_order(world) and any(
+        commit.requested in {plan.requested for plan in part(world, Plans).all} for commit in world.commits
+    )
+
+
 def update_beside_a_clustering(world: World) -> bool:
     """A clustering completed, and a version of a file group that it replaced was written and never completed."""
     completed = {commit.requested for commit in world.commits}
@@ -107,6 +114,7 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.NO_RESURRECTED_DELETE: deleted_and_compacted,
     Promise.PLANNED_FILES_STAY: rollback_beside_a_plan,
     Promise.QUERIES_KEEP_FILES: query_beyond_retention,
+    Promise.INCREMENTAL_READS: completed_late,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }

@@ -25,6 +25,8 @@ class Step(StrEnum):
     """The inflight file of the instant appears on the timeline."""
     WRITE_FILE = "WriteFile"
     """One data file of the operation is on storage, not yet visible to anybody."""
+    RETRY_TASK = "RetryTask"
+    """A task that wrote a data file counts as failed and is run again; its file stays until the write completes."""
     ACQUIRE_LOCK = "AcquireLock"
     """The writer holds the table lock."""
     CHECK_CONFLICTS = "CheckConflicts"

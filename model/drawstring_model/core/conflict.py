@@ -50,7 +50,7 @@ def conflict_reason(world: World, writer: Writer, config: Config) -> AbortReason
     """
     if any(module.conflicts(world, writer, config) for module in modules_of(config)):
         return AbortReason.CONFLICT
-    if writer.role != WRITER:
+    if writer.role != WRITER or any(module.lets_all_complete() for module in modules_of(config)):
         return None
     others = candidates(world, writer, config)
     optimistic = config.concurrency is ConcurrencyControl.OPTIMISTIC

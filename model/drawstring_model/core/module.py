@@ -136,6 +136,10 @@ class Module:
         del world, writer, config
         return False
 
+    def lets_all_complete(self) -> bool:
+        """Whether writers are not compared: all of one file group complete, and readers merge what they wrote."""
+        return False
+
     def slices(self, world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile] | None:
         """Of each file group what is read where the instants `visible` are; None leaves it to the others."""
         del world, visible, config

@@ -35,6 +35,8 @@ class Promise(StrEnum):
     """A key whose last completed change deletes it is in no snapshot of now."""
     PLANNED_FILES_STAY = "planned files stay"
     """What a pending compaction is going to read is there, as it was when it was planned."""
+    INCREMENTAL_READS = "incremental reads"
+    """A reader that reads on from where it stopped gets every write that completed since."""
     CLUSTERING_KEEPS_ROWS = "clustering keeps rows"
     """A snapshot at a clustering's requested time holds the rows of the snapshot right before it, each once."""
     QUERIES_KEEP_FILES = "running queries keep files"

@@ -17,9 +17,18 @@ from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.lock import locked
 from drawstring_model.core.module import Consequence, Module, Rule, given, later, part, ticked, with_item, with_part
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.reader import latest_snapshot_time, read_snapshot, serial_result
+from drawstring_model.core.reader import latest_snapshot_time, read_snapshot
 from drawstring_model.core.state import Commit, DataFile, Move, Phase, PlannedFile, Time, World, Writer
-from drawstring_model.modules.log_files import Input, Plan, Plans, merged, pending_plans, read_slice
+from drawstring_model.modules.log_files import (
+    Input,
+    Plan,
+    Plans,
+    in_order,
+    merged,
+    merged_commits,
+    pending_plans,
+    read_slice,
+)
 from drawstring_spec.steps import Step
 
 COMPACTOR = "compactor"
@@ -136,10 +145,10 @@ def _compacted(world: World, each: Input, config: Config) -> PlannedFile:
     """The base file that a compaction makes of one file group."""
     files = [file for file in world.files if file.group == each.group]
     base = next((file for file in files if not file.is_log and file.requested == each.base), None)
-    logs = tuple(file for file in files if file.is_log and file[1:3] in each.logs)
+    logs = in_order(world, (file for file in files if file.is_log and file[1:3] in each.logs), config)
     if config.planted is PlantedBug.SKIP_DELETE_BLOCKS:
         logs = tuple(log._replace(rows=tuple(row for row in log.rows if row[1] is not None)) for log in logs)
-    return PlannedFile(each.group, each.base, merged(base, logs))
+    return PlannedFile(each.group, each.base, merged(base, logs, config))
 
 
 def late_logs_go(world: World, writer: Writer, move: Move, config: Config) -> World:
@@ -158,7 +167,7 @@ def late_logs_go(world: World, writer: Writer, move: Move, config: Config) -> Wo
 def latest_snapshot(world: World, config: Config) -> str | None:
     """`Promise.LATEST_SNAPSHOT`."""
     rows = read_snapshot(world, latest_snapshot_time(world, config), config)
-    serial = serial_result(world.commits)
+    serial = merged_commits(world.commits, config)
     return None if rows == serial else f"a snapshot of now reads {rows}, but all commits give {serial} one by one"
 
 

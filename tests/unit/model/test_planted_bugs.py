@@ -23,6 +23,8 @@ from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering
+from drawstring_model.modules.log_files import LogFiles, MergeRule
+from drawstring_model.modules.non_blocking import NonBlocking, TaskRetries
 from drawstring_model.modules.queries import QueryModule
 
 TWO_UPSERTS = (upsert(1), upsert(1))
@@ -45,6 +47,12 @@ VERSIONS = (*COPY_ON_WRITE, QueryModule(queries=0), Cleaning(policy=CleaningPoli
 CLEANED_BY_VERSIONS = Config(modules=VERSIONS, bounds=replace(CALM, workload=(upsert(1),) * 3))
 CLEANED_AND_COMPACTED = Config(
     modules=(*MERGE_ON_READ, *VERSIONS[-2:]), bounds=replace(ONE_GROUP, workload=(upsert(1), upsert(1)))
+)
+
+# Buckets whose values are added up, and a task that is run twice.
+RETRIED = Config(
+    modules=(*COPY_ON_WRITE, LogFiles(merge=MergeRule.SUM, begun_by_pending=False), NonBlocking(), TaskRetries()),
+    bounds=ONE_GROUP,
 )
 
 # An insert and an update, beside one clustering.
@@ -91,7 +99,7 @@ CASES = [
             Promise.TIME_TRAVEL_STABILITY,
             Config(snapshot_time=SnapshotTime.COMPLETION, bounds=replace(CALM, workload=(upsert(1), upsert(2)))),
         ),
-        (PlantedBug.SLICE_BY_REQUESTED_TIME, Promise.LATEST_SNAPSHOT, APPENDED),
+        (PlantedBug.KEEP_RETRIED_FILES, Promise.LATEST_SNAPSHOT, RETRIED),
         (PlantedBug.DELETE_LATE_LOGS, Promise.NO_UNDONE_WRITE, APPENDED),
         (PlantedBug.SKIP_DELETE_BLOCKS, Promise.NO_RESURRECTED_DELETE, APPENDED),
         (PlantedBug.PLAN_PENDING_LOGS, Promise.PLANNED_FILES_STAY, APPENDED_WITH_A_CRASH),

@@ -9,6 +9,7 @@ import pytest
 from drawstring_model.config import CLEANED, CLUSTERED, MERGE_ON_READ, Bounds, ClockKind, Config, delete, upsert
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.reachability import WITNESSES
 
 CONFLICTING = Bounds(workload=(upsert(1), upsert(1)), heartbeat_expiries=0, lock_expiries=0)
@@ -27,6 +28,9 @@ BOUNDS = {
     Promise.NO_RESURRECTED_DELETE: Config(modules=MERGE_ON_READ, bounds=APPENDED),
     Promise.PLANNED_FILES_STAY: Config(modules=MERGE_ON_READ, bounds=replace(APPENDED, faults=1, faults_until=3)),
     Promise.QUERIES_KEEP_FILES: Config(modules=CLEANED, bounds=replace(APPENDED, workload=(upsert(1),) * 3)),
+    Promise.INCREMENTAL_READS: Config(
+        modules=(*MERGE_ON_READ, NonBlocking()), bounds=replace(CONFLICTING, groups=1, faults=0)
+    ),
     Promise.CLUSTERING_KEEPS_ROWS: Config(modules=CLUSTERED, bounds=replace(CONFLICTING, groups=1, faults=0)),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }

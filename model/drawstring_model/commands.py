@@ -13,6 +13,7 @@ from rich.console import Console
 from drawstring_model.catalogue import UnknownSwitchError, assembled
 from drawstring_model.config import Bounds, Config, RollbackPolicy, SnapshotTime
 from drawstring_model.core.promises import Promise
+from drawstring_model.diagram_command import diagram_command
 from drawstring_model.environment import Clock, Storage, clock_of, control_of
 from drawstring_model.options import (
     ClockOption,
@@ -224,3 +225,6 @@ def replay_command(
         console.print(f"     completed: {commits}; pending: {', '.join(pending) or 'none'}", style="dim")
     for sentence in [*map(str, saved.get("orders", ())), str(saved.get("finding", ""))]:
         console.print(sentence, markup=False, highlight=False)
+
+
+app.command("diagram")(diagram_command)

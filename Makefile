@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help demo test lint bench interop docs format clean golden
+.PHONY: help demo test lint bench bench-model tla tla-large interop docs format clean golden
 help:            ## what there is to do
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
@@ -39,6 +39,15 @@ format: $(STAMP)   ## rewrite the sources as lint wants them
 
 bench: $(STAMP)    ## ratios against Spark's Parquet, deltalake, hudi-rs and Java Hudi, in one run
 	@$(BIN)/python -m tests.bench
+
+bench-model: $(STAMP)  ## distinct states a second of the model's explorer beside TLC, as a ratio of times
+	@$(BIN)/python -m tests.bench --section model --out artifacts/bench-model.json
+
+tla: $(STAMP)      ## TLC and the explorer on every model of tla/manifest.toml that make test runs, as a table
+	@$(BIN)/python -m tests.unit.model.tlc_table
+
+tla-large: $(STAMP)  ## the same on the models that are too large for make test
+	@$(BIN)/python -m tests.unit.model.tlc_table --large
 
 interop: $(STAMP)  ## Java Hudi 1.0.2 and hudi-rs read and continue our tables; status 77: Java Hudi is not to be had
 	@$(BIN)/python tests/interop/java/environment.py

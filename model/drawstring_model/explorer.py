@@ -2,7 +2,9 @@
 
 A rule reads and changes one writer's memory and the world, nothing else. So worlds and memories are numbered as they
 are found, a state is those few numbers in one integer, and what a writer in one memory can do in one world is worked
-out once, however many states share the two. Promises look at the world alone and are checked once per world.
+out once, however many states share the two. Promises look at the world alone and are checked once per world. What was
+worked out without a question about put-if-absent or salt is true of the configurations that differ in those, too: a
+`Knowledge` carries it from one exploration to the next.
 
 Breadth first, a state is met first on one of its shortest paths; so the first world that breaks a promise is the end
 of a shortest counterexample. Broken states are explored further: one broken promise does not hide another.
@@ -11,7 +13,7 @@ of a shortest counterexample. Broken states are explored further: one broken pro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from drawstring_model.core.config import Config
@@ -76,6 +78,51 @@ class Exploration:
 Witness = Callable[[World], bool]
 
 
+class Knowledge:
+    """What explorations of configurations that differ in put-if-absent and salt have in common.
+
+    Numbers of worlds and memories; and what no question about either switch decided: the moves by (world, memory), and
+    which worlds and steps keep which promises.
+
+    Args:
+        config: one of the configurations.
+
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.family = family_of(config)
+        self.worlds: dict[World, int] = {}
+        self.world_list: list[World] = []
+        self.memories: dict[Writer, int] = {}
+        self.memory_list: list[Writer] = []
+        # Per process: what it can do, by (world, memory) in one integer, as (world, memory) pairs.
+        self.moves: list[dict[int, tuple[tuple[int, int], ...]]] = [{} for _ in start(config).writers]
+        self.happenings: dict[int, tuple[int, ...]] = {}
+        self.kept: list[int] = []
+        """By world: the promises that it is known to keep, as bits in the order of the configuration's invariants."""
+        self.fine_steps: set[int] = set()
+
+    def world_number(self, world: World) -> int:
+        """The number of a world, given out at first sight."""
+        number = self.worlds.setdefault(world, len(self.world_list))
+        if number == len(self.world_list):
+            self.world_list.append(world)
+            self.kept.append(0)
+        return number
+
+    def memory_number(self, writer: Writer) -> int:
+        """The number of a memory, given out at first sight."""
+        number = self.memories.setdefault(writer, len(self.memory_list))
+        if number == len(self.memory_list):
+            self.memory_list.append(writer)
+        return number
+
+
+def family_of(config: Config) -> Config:
+    """The same for configurations that may share a `Knowledge`."""
+    return replace(config, put_if_absent=True, salt=True, asked=None)
+
+
 class Explorer:
     """One exploration of the states of `config`.
 
@@ -85,6 +132,7 @@ class Explorer:
         max_states: the exploration stops, unexhausted, after the level on which it has this many; None for no limit.
         until: the exploration stops, unexhausted, after the level on which this promise is broken.
         progress: hears of each level.
+        knowledge: what was worked out before, of a configuration of the same family; `ValueError` for another's.
 
     """
 
@@ -96,21 +144,26 @@ class Explorer:
         max_states: int | None = None,
         until: Promise | None = None,
         progress: Progress | None = None,
+        knowledge: Knowledge | None = None,
     ) -> None:
-        self._config = config
+        known = knowledge or Knowledge(config)
+        if known.family != family_of(config):
+            raise ValueError("knowledge of configurations that differ in more than put-if-absent and salt")
+        self._known = known
+        self._given = config
+        self._asked: set[str] = set()
+        self._config = replace(config, asked=self._asked)
         self._start = start(config)
         self._invariants = protocol_of(config).invariants()
         self._witnesses = dict(witnesses or {})
         self._max_states = max_states
         self._until = until
         self._progress = progress
-        self._worlds: dict[World, int] = {}
-        self._world_list: list[World] = []
-        self._memories: dict[Writer, int] = {}
-        self._memory_list: list[Writer] = []
-        # Per writer: what it can do, by (world, memory) in one integer, as (world, memory) pairs in one integer each.
-        self._moves: list[dict[int, tuple[tuple[int, int], ...]]] = [{} for _ in self._start.writers]
-        self._happenings: dict[int, tuple[int, ...]] = {}
+        self._world_list, self._memory_list = known.world_list, known.memory_list
+        self._world_number, self._memory_number = known.world_number, known.memory_number
+        # What a question about a switch decided, and so is true of this configuration alone.
+        self._own_moves: list[dict[int, tuple[tuple[int, int], ...]]] = [{} for _ in known.moves]
+        self._own_happenings: dict[int, tuple[int, ...]] = {}
         self._looked_at: set[int] = set()
         self._checked_steps: set[int] = set()
         self._last_steps: dict[Promise, tuple[int, int]] = {}
@@ -133,7 +186,7 @@ class Explorer:
                 depth += 1
             level = following
         return Exploration(
-            config=self._config,
+            config=self._given,
             states=len(self._parents),
             transitions=self._transitions,
             depth=depth,
@@ -157,7 +210,7 @@ class Explorer:
         shifts = [MEMORY_BITS * position for position in range(writers)]
         world_shift = MEMORY_BITS * writers
         all_memories = (1 << world_shift) - 1
-        happenings, moves = self._happenings, self._moves
+        happenings, moves = self._known.happenings, self._known.moves
         looked_at, checked = self._looked_at, self._checked_steps
         transitions = 0
         for state in level:
@@ -190,37 +243,61 @@ class Explorer:
 
     def _happen(self, world_number: int) -> tuple[int, ...]:
         """What can happen to no writer in particular, as numbers of worlds."""
+        reached = self._own_happenings.get(world_number)
+        if reached is not None:
+            return reached
         world = self._world_list[world_number]
         reached = tuple(self._world_number(after) for _, after in world_moves(world, self._config))
-        self._happenings[world_number] = reached
+        (self._own_happenings if self._was_asked() else self._known.happenings)[world_number] = reached
         return reached
+
+    def _was_asked(self) -> bool:
+        """Whether a switch decided something since this was asked last; `Config.asked` of the caller hears of it."""
+        if not self._asked:
+            return False
+        if self._given.asked is not None:
+            self._given.asked.update(self._asked)
+        self._asked.clear()
+        return True
 
     def _move(self, world_number: int, memory: int, number: int) -> tuple[tuple[int, int], ...]:
         """What writer `number` can do, as pairs of numbers (world, memory)."""
+        key = (world_number << MEMORY_BITS) | memory
+        pairs = self._own_moves[number].get(key)
+        if pairs is not None:
+            return pairs
         world, writer = self._world_list[world_number], self._memory_list[memory]
         pairs = tuple(
             (self._world_number(after), self._memory_number(own))
             for _, after, own in process_moves(world, writer, number, self._config)
         )
-        self._moves[number][(world_number << MEMORY_BITS) | memory] = pairs
+        known = self._own_moves if self._was_asked() else self._known.moves
+        known[number][key] = pairs
         return pairs
 
     def _look_at(self, world_number: int, state: int, depth: int) -> None:
         """Check the promises of a world that is met for the first time, in `state`."""
         self._looked_at.add(world_number)
         world = self._world_list[world_number]
-        for promise, check in self._invariants.items():
-            if promise not in self._broken:
+        kept = self._known.kept[world_number]
+        for position, (promise, check) in enumerate(self._invariants.items()):
+            if not kept >> position & 1 and promise not in self._broken:
                 finding = check(world, self._config)
                 if finding is not None:
                     self._broken[promise] = (finding, state)
+                elif not self._was_asked():
+                    kept |= 1 << position
+        self._known.kept[world_number] = kept
         for name, witness in self._witnesses.items():
             if name not in self._seen and witness(world):
                 self._seen[name] = depth
 
     def _check_step(self, before: int, after: int, state: int, successor: int) -> None:
         """Check the properties of a step between two worlds that is met for the first time."""
-        self._checked_steps.add((before << _WORLD_BITS) | after)
+        step = (before << _WORLD_BITS) | after
+        self._checked_steps.add(step)
+        if step in self._known.fine_steps:
+            return
         worlds = self._world_list[before], self._world_list[after]
         if worlds[0].commits == worlds[1].commits and worlds[0].files == worlds[1].files:
             return
@@ -230,6 +307,8 @@ class Explorer:
                 if finding is not None:
                     self._broken[promise] = (finding, successor)
                     self._last_steps[promise] = (state, successor)
+        if not STEP_PROPERTIES.keys() & self._broken.keys() and not self._was_asked():
+            self._known.fine_steps.add(step)
 
     def _history(self, promise: Promise, end: int) -> tuple[Move, ...]:
         """The moves of the shortest path to `end`; the last step of a step property may be another than the tree's."""
@@ -244,20 +323,6 @@ class Explorer:
     def _move_between(self, before: State, after: State) -> Move:
         """The first move that leads from one state to the next."""
         return next(move for move in enabled(before, self._config) if apply(before, move, self._config) == after)
-
-    def _world_number(self, world: World) -> int:
-        """The number of a world, given out at first sight."""
-        number = self._worlds.setdefault(world, len(self._world_list))
-        if number == len(self._world_list):
-            self._world_list.append(world)
-        return number
-
-    def _memory_number(self, writer: Writer) -> int:
-        """The number of a memory, given out at first sight."""
-        number = self._memories.setdefault(writer, len(self._memory_list))
-        if number == len(self._memory_list):
-            self._memory_list.append(writer)
-        return number
 
     def _packed(self, state: State) -> int:
         """A state as one integer: the world's number in front, writer 0's memory in the last bits."""
@@ -282,6 +347,9 @@ def explore(
     max_states: int | None = None,
     until: Promise | None = None,
     progress: Progress | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Exploration:
     """Explore every state of `config` within its bounds; see `Explorer` for the arguments."""
-    return Explorer(config, witnesses=witnesses, max_states=max_states, until=until, progress=progress).run()
+    return Explorer(
+        config, witnesses=witnesses, max_states=max_states, until=until, progress=progress, knowledge=knowledge
+    ).run()

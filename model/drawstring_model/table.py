@@ -19,7 +19,7 @@ from drawstring_model.config import (
     RollbackPolicy,
     SnapshotTime,
 )
-from drawstring_model.explorer import Exploration, explore
+from drawstring_model.explorer import Exploration, Knowledge, explore
 from drawstring_model.invariants import Promise
 
 COMBINATION_BOUNDS = Bounds(faults_until=1, heartbeat_expiries=0, lock_expiries=0)
@@ -95,12 +95,15 @@ def shards() -> list[tuple[Config, ...]]:
 def explored(configs: tuple[Config, ...]) -> Iterator[Row]:
     """The rows of `configs`, which differ in put-if-absent and salt only."""
     done: list[tuple[Config, frozenset[str], Exploration]] = []
+    knowledge = Knowledge(configs[0])
     for config in configs:
         exploration = next((found for other, asked, found in done if _same_for(config, other, asked)), None)
         if exploration is None:
             asked: set[str] = set()
             eager = config.rollback is RollbackPolicy.EAGER
-            exploration = explore(replace(config, asked=asked), max_states=EAGER_STATES if eager else None)
+            exploration = explore(
+                replace(config, asked=asked), max_states=EAGER_STATES if eager else None, knowledge=knowledge
+            )
             done.append((config, frozenset(asked), exploration))
         yield Row(
             config=config,

@@ -16,7 +16,8 @@ from .measure import Measurement
 from .places import Places
 from .rows import Workload, make_workload
 
-SECTIONS = ("embedded", "spark", "java")
+SECTIONS = ("embedded", "spark", "java", "model")
+_ON_ROWS = frozenset(SECTIONS) - {"model"}
 _LEAST_REPEATS = 3
 
 
@@ -56,6 +57,22 @@ def _measure(section: str, workload: Workload, places: Places, repeats: int, con
     yield from java.measure(workload, places, repeats)
 
 
+def _measured(
+    section: str, workload: Workload | None, places: Places, repeats: int, console: Console
+) -> Iterator[Measurement]:
+    """Run one section, on rows or on models."""
+    if workload is not None and section in _ON_ROWS:
+        yield from _measure(section, workload, places, repeats, console)
+        return
+    from . import model
+
+    reason = model.why_not()
+    if reason is not None:
+        console.print(f"[yellow]Left out: {section}. {reason}[/]")
+        return
+    yield from model.measure(repeats)
+
+
 def main(arguments: list[str]) -> int:
     """Measure the sections one after the other."""
     chosen = _parse(arguments)
@@ -63,12 +80,15 @@ def main(arguments: list[str]) -> int:
     root = Path(tempfile.mkdtemp(prefix="drawstring-bench-"))
     measurements: list[Measurement] = []
     try:
-        workload = make_workload(chosen.rows, chosen.few)
-        shape = f"{workload.rows.num_rows:,} rows of {workload.rows.num_columns} columns in 4 partitions"
-        console.print(f"{shape}, {chosen.repeats} runs each after a warm-up, sides taking turns")
-        for section in chosen.section or SECTIONS:
+        sections = chosen.section or SECTIONS
+        # Rows are made only where somebody reads them.
+        workload = make_workload(chosen.rows, chosen.few) if _ON_ROWS.intersection(sections) else None
+        if workload is not None:
+            shape = f"{workload.rows.num_rows:,} rows of {workload.rows.num_columns} columns in 4 partitions"
+            console.print(f"{shape}, {chosen.repeats} runs each after a warm-up, sides taking turns")
+        for section in sections:
             with console.status(f"Measuring: {section}"):
-                for measured in _measure(section, workload, Places(root), chosen.repeats, console):
+                for measured in _measured(section, workload, Places(root), chosen.repeats, console):
                     measurements.append(measured)
                     console.print(f"[dim]{measured.section}: {measured.title}: done[/]")
     finally:

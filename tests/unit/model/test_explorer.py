@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from drawstring_model.config import Bounds, ConcurrencyControl, Config, upsert
+from drawstring_model.config import Bounds, ClockKind, ConcurrencyControl, Config, upsert
 from drawstring_model.core.protocol import apply, enabled
 from drawstring_model.core.state import initial_state
-from drawstring_model.explorer import explore
+from drawstring_model.explorer import Knowledge, explore
 from drawstring_model.invariants import INVARIANTS, Promise
 from drawstring_model.narrate import narrate, told_history
 
@@ -95,3 +95,25 @@ def test_every_writer_comes_to_rest():
         assert not pending
         assert state.world.lock < 0
         assert all(writer.phase == 0 for writer in state.writers)
+
+
+def found(exploration):
+    lengths = {promise: len(example.moves) for promise, example in exploration.counterexamples.items()}
+    return exploration.states, exploration.transitions, exploration.depth, lengths
+
+
+def test_what_one_exploration_worked_out_changes_nothing_in_the_next():
+    bounds = Bounds(workload=(upsert(1), upsert(2)), groups=1, faults_until=1, lock_expiries=0, heartbeat_expiries=0)
+    first = Config(clock=ClockKind.NON_MONOTONIC, bounds=bounds)
+    family = [replace(first, put_if_absent=absent, salt=salt) for absent in (True, False) for salt in (True, False)]
+    knowledge = Knowledge(first)
+
+    together = [found(explore(config, knowledge=knowledge)) for config in family]
+
+    assert together == [found(explore(config)) for config in family]
+    assert len({str(each) for each in together}) == 3
+
+
+def test_knowledge_of_another_protocol_is_refused():
+    with pytest.raises(ValueError, match="differ in more"):
+        explore(Config(bounds=SMALL, key_check=False), knowledge=Knowledge(Config(bounds=SMALL)))

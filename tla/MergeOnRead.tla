@@ -61,7 +61,7 @@ RowsOfLogs(group, times) ==
 BaseOfLogs(group, times) ==
     LET versions == {c.requested : c \in {d \in world.commits :
                         /\ d.requested \in times
-                        /\ \A p \in world.plans : p.requested # d.requested
+                        /\ ~KeepsRows(d)
                         /\ \E f \in d.files : f.group = group}}
     IN  IF versions = {} THEN NOTHING ELSE Max(versions)
 MergedIntoLogs(group, times, changes) ==
@@ -76,6 +76,7 @@ Taken == {i.group : i \in UNION {p.inputs : p \in Pending}}
 Inputs ==
     {[group |-> g, base |-> BaseTime(g, Min(Chosen(g, Completed))), logs |-> {f.requested : f \in Logs(g, Completed)}] :
          g \in {h \in (1..Groups) \ Taken : Logs(h, Completed) # {}}}
+HeldOff == FALSE            \* whether another module holds a compaction off
 MaySchedule == Cardinality(world.plans) < Schedules /\ Inputs # {}
 
 \* In place of CopyOnWrite's operators.
@@ -90,6 +91,7 @@ ScheduleCompaction(w) ==
     /\ memory[w].phase = "START"
     /\ Locked(w)
     /\ MaySchedule
+    /\ ~HeldOff
     /\ world' = [world EXCEPT !.plans = @ \cup {[requested |-> world.clock + 1, inputs |-> Inputs]},
                               !.requested = @ \cup {world.clock + 1},
                               !.clock = @ + 1]

@@ -12,6 +12,7 @@ from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
+from drawstring_model.modules.log_compaction import LogPlans
 from drawstring_model.modules.log_files import Plans, pending_plans
 from drawstring_model.modules.queries import names_on_storage, running_query
 from drawstring_model.modules.rollback import rollbacks_of
@@ -90,6 +91,15 @@ def completed_late(world: World) -> bool:
     )
 
 
+def log_compacted_delete(world: World) -> bool:
+    """A log compaction completed that merged the delete of a key."""
+    plans = {plan.requested for plan in part(world, LogPlans).all}
+    return any(
+        commit.requested in plans and any(value is None for file in commit.files for _, value in file.rows)
+        for commit in world.commits
+    )
+
+
 def update_beside_a_clustering(world: World) -> bool:
     """A clustering completed, and a version of a file group that it replaced was written and never completed."""
     completed = {commit.requested for commit in world.commits}
@@ -115,6 +125,7 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.PLANNED_FILES_STAY: rollback_beside_a_plan,
     Promise.QUERIES_KEEP_FILES: query_beyond_retention,
     Promise.INCREMENTAL_READS: completed_late,
+    Promise.MERGED_LOGS_UNNEEDED: log_compacted_delete,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }

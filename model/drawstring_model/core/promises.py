@@ -37,6 +37,8 @@ class Promise(StrEnum):
     """What a pending compaction is going to read is there, as it was when it was planned."""
     INCREMENTAL_READS = "incremental reads"
     """A reader that reads on from where it stopped gets every write that completed since."""
+    MERGED_LOGS_UNNEEDED = "merged logs are not needed"
+    """A snapshot of now is the same without the log files that completed log compactions merged."""
     CLUSTERING_KEEPS_ROWS = "clustering keeps rows"
     """A snapshot at a clustering's requested time holds the rows of the snapshot right before it, each once."""
     QUERIES_KEEP_FILES = "running queries keep files"

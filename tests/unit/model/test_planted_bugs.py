@@ -23,6 +23,7 @@ from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering
+from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
 from drawstring_model.modules.non_blocking import NonBlocking, TaskRetries
 from drawstring_model.modules.queries import QueryModule
@@ -48,6 +49,9 @@ CLEANED_BY_VERSIONS = Config(modules=VERSIONS, bounds=replace(CALM, workload=(up
 CLEANED_AND_COMPACTED = Config(
     modules=(*MERGE_ON_READ, *VERSIONS[-2:]), bounds=replace(ONE_GROUP, workload=(upsert(1), upsert(1)))
 )
+
+# An insert and then log files, beside one log compaction.
+LOG_COMPACTED = replace(APPENDED, modules=(*COPY_ON_WRITE, LogFiles(), LogCompaction()))
 
 # Buckets whose values are added up, and a task that is run twice.
 RETRIED = Config(
@@ -99,6 +103,8 @@ CASES = [
             Promise.TIME_TRAVEL_STABILITY,
             Config(snapshot_time=SnapshotTime.COMPLETION, bounds=replace(CALM, workload=(upsert(1), upsert(2)))),
         ),
+        (PlantedBug.LOG_COMPACT_BESIDE_PENDING, Promise.LATEST_SNAPSHOT, LOG_COMPACTED),
+        (PlantedBug.LOG_COMPACT_WITHOUT_DELETES, Promise.MERGED_LOGS_UNNEEDED, LOG_COMPACTED),
         (PlantedBug.KEEP_RETRIED_FILES, Promise.LATEST_SNAPSHOT, RETRIED),
         (PlantedBug.DELETE_LATE_LOGS, Promise.NO_UNDONE_WRITE, APPENDED),
         (PlantedBug.SKIP_DELETE_BLOCKS, Promise.NO_RESURRECTED_DELETE, APPENDED),
@@ -143,4 +149,5 @@ def test_every_bug_is_planted_somewhere():
 
 
 def test_every_promise_has_a_bug_that_it_notices():
-    assert {case.values[1] for case in CASES} == set(Promise)
+    # What breaks this one is a switch, NonBlocking.checkpoint, with a test of its own.
+    assert {case.values[1] for case in CASES} == set(Promise) - {Promise.INCREMENTAL_READS}

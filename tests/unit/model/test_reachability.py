@@ -6,9 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from drawstring_model.config import CLEANED, CLUSTERED, MERGE_ON_READ, Bounds, ClockKind, Config, delete, upsert
+from drawstring_model.config import (
+    CLEANED,
+    CLUSTERED,
+    COPY_ON_WRITE,
+    MERGE_ON_READ,
+    Bounds,
+    ClockKind,
+    Config,
+    delete,
+    upsert,
+)
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.log_compaction import LogCompaction
+from drawstring_model.modules.log_files import LogFiles
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.reachability import WITNESSES
 
@@ -31,6 +43,7 @@ BOUNDS = {
     Promise.INCREMENTAL_READS: Config(
         modules=(*MERGE_ON_READ, NonBlocking()), bounds=replace(CONFLICTING, groups=1, faults=0)
     ),
+    Promise.MERGED_LOGS_UNNEEDED: Config(modules=(*COPY_ON_WRITE, LogFiles(), LogCompaction()), bounds=APPENDED),
     Promise.CLUSTERING_KEEPS_ROWS: Config(modules=CLUSTERED, bounds=replace(CONFLICTING, groups=1, faults=0)),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }

@@ -16,7 +16,7 @@ from drawstring.errors import NotFoundError, TimeTravelError
 from drawstring.timeline.archived import load_archived, read_archived_payloads
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
-from drawstring_spec.instants import Action
+from drawstring_spec.instants import Action, Instant, State
 from drawstring_spec.times import is_instant_time
 
 _DATE_TIME = re.compile(r"(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(?:\.(\d{3}))?")
@@ -92,6 +92,25 @@ def check_as_of(context: TableContext, timeline: Timeline, as_of: str) -> None:
 
 
 def _earliest_retained(context: TableContext, timeline: Timeline, as_of: str) -> str | None:
+    known = (_completed_retained(context, timeline, as_of), *_planned_retained(context, timeline))
+    return max((time for time in known if time), default=None)
+
+
+def _planned_retained(context: TableContext, timeline: Timeline) -> list[str | None]:
+    """What the pending cleans are going to keep: they may have deleted files already, which nothing else tells."""
+    times: list[str | None] = []
+    for clean in timeline.pending(Action.CLEAN):
+        requested = Instant(clean.requested_time, clean.action, State.REQUESTED)
+        try:
+            plan = read_payload(context.ports.storage, context.config, requested)
+        except NotFoundError:
+            continue  # Archived or taken back since the timeline was loaded.
+        earliest = (plan or {}).get("earliestInstantToRetain")
+        times.append(earliest.get("timestamp") if isinstance(earliest, Mapping) else None)
+    return times
+
+
+def _completed_retained(context: TableContext, timeline: Timeline, as_of: str) -> str | None:
     cleans = timeline.completed(Action.CLEAN)
     if not cleans:
         return _archived_retained(context, timeline, as_of)

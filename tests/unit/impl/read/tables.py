@@ -116,6 +116,16 @@ class HandMadeTable:
         content = avro_container.encode("HoodieCleanMetadata", record, sync_marker=b"0" * 16)
         self.storage.put(f"{HISTORY}/{at(requested)}_{at(requested + 1)}.clean", content)
 
+    def plan_clean(self, requested: int, earliest_retained: int | None) -> None:
+        """A clean that is inflight: files of its plan may be gone."""
+        earliest = None
+        if earliest_retained is not None:
+            earliest = {"timestamp": at(earliest_retained), "action": "commit", "state": "COMPLETED"}
+        record = {"earliestInstantToRetain": earliest, "policy": "KEEP_LATEST_COMMITS"}
+        content = avro_container.encode("HoodieCleanerPlan", record, sync_marker=b"0" * 16)
+        for state in ("requested", "inflight"):
+            self.storage.put(f"{HISTORY}/{at(requested)}.clean.{state}", content)
+
     def archive(self, version: int, rows: list[tuple[int, int, str]], payload: bytes | None = None) -> None:
         """Move instants (requested moment, completed moment, action) from the active timeline to the archive."""
         name = f"{at(rows[0][0])}_{at(rows[-1][0])}_0.parquet"

@@ -102,6 +102,26 @@ def test_the_newest_clean_says_what_was_kept():
         load_snapshot(table.context(), as_of=at(4))
 
 
+def test_what_a_running_clean_is_not_going_to_keep_is_refused():
+    table = HandMadeTable()
+    for moment in (1, 3, 5):
+        table.commit(moment, moment + 1)
+    table.clean(10, earliest_retained=3)
+    table.plan_clean(20, earliest_retained=5)
+    with pytest.raises(TimeTravelError, match=at(5)):
+        load_snapshot(table.context(), as_of=at(4))
+    assert load_snapshot(table.context(), as_of=at(5)).as_of == at(5)
+
+
+def test_a_running_clean_that_names_no_time_refuses_nothing_more_than_the_one_before():
+    table = HandMadeTable()
+    for moment in (1, 3, 5):
+        table.commit(moment, moment + 1)
+    table.clean(10, earliest_retained=3)
+    table.plan_clean(20, earliest_retained=None)
+    assert load_snapshot(table.context(), as_of=at(4)).as_of == at(4)
+
+
 def test_a_cleaner_that_counts_file_versions_keeps_no_time_and_refuses_none():
     table = HandMadeTable()
     table.commit(3, 4)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from drawstring.context import TableContext
 from drawstring.engine import Engine
 from drawstring.engine.embedded import EmbeddedEngine
-from drawstring.errors import StorageError
+from drawstring.errors import InputError, StorageError
 from drawstring.events import Listener, ignore
 from drawstring.files import FileSlice, Snapshot
 from drawstring.metadata import MetadataTable
@@ -144,6 +144,12 @@ class Table(TableExports):
 
     def __repr__(self) -> str:
         return f"Table({self.uri!r})"
+
+    def __reduce__(self) -> Any:
+        raise InputError(
+            "A table's handle stays in its process: it holds an engine and ports.",
+            way_out=f"Pass the location on, and open the table there: Table.open({self.uri!r}).",
+        )
 
     @property
     def uri(self) -> str:

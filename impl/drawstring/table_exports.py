@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from drawstring.context import TableContext
-from drawstring.errors import EngineError
+from drawstring.errors import EngineError, InputError
 from drawstring.read.arrow_reader import query_schema, read_snapshot
 from drawstring.read.schema import resolve_schema
 from drawstring.read.stream import BATCH_ROWS, ScanDataset, check_batch_rows, scan_snapshot
@@ -129,6 +129,7 @@ class TableExports(ABC):
 
         Raises as `scan`, and:
             EngineError: duckdb is not installed.
+            InputError: no column is asked for, which a relation cannot have.
 
         """
         try:
@@ -138,6 +139,8 @@ class TableExports(ABC):
         choice = {name: query.pop(name) for name in ("as_of", "read_optimized") if name in query}
         context = self._refreshed()
         dataset = ScanDataset(context, load_snapshot(context, **choice), **query)
+        if not dataset.schema.names:
+            raise InputError("A relation of DuckDB has at least one column.", way_out="Name one in columns.")
         return duckdb.from_arrow(dataset, connection=connection)
 
     def __arrow_c_schema__(self) -> object:

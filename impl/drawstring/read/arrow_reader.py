@@ -6,9 +6,10 @@ Whose duty: plan what is read of each file slice, run it as tasks, project and f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +27,10 @@ from drawstring.read.pruning import may_hold_rows, partition_condition, promise_
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
 from drawstring.table_config import TableConfig
 from drawstring_spec.meta_fields import META_FIELDS
+
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""A text in an expression, as Arrow prints it."""
+_BY_POSITION: Final = re.compile(r"\bFieldPath\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,7 @@ class Plan:
 
     def answer(self, rows: pa.Table) -> pa.Table:
         """Return what is wanted of some rows that were read."""
-        if self.condition is not None:
-            rows = rows.filter(self.condition)
+        rows = keep_rows(rows, self.condition)
         return rows if self.needed.names == self.wanted.names else rows.select(self.wanted.names)
 
 
@@ -129,6 +133,9 @@ def wanted_columns(available: pa.Schema, columns: Sequence[str] | None, *, meta_
         return pa.schema([f for f in available if meta_columns or f.name not in META_FIELDS])
     if isinstance(columns, str):
         raise InputError(f"columns is the text {columns!r}, not a list of names.", way_out=f"Pass [{columns!r}].")
+    if not isinstance(columns, Iterable):
+        raise InputError(f"columns is {columns!r}, not a list of names.", way_out="Pass a list; None is for all.")
+    columns = list(columns)
     unknown = [name for name in columns if name not in available.names]
     if unknown:
         raise InputError(
@@ -151,7 +158,31 @@ def filter_expression(condition: Any, available: pa.Schema) -> Any:
             f"The filter {condition!r} does not fit the table: {error}.",
             way_out=f"Its columns are: {', '.join(available.names)}.",
         ) from error
+    if _BY_POSITION.search(_QUOTED.sub("", str(expression))):
+        raise InputError(
+            f"The filter {condition!r} names a column by its position, which depends on what else is read.",
+            way_out="Name it: pyarrow.compute.field('name').",
+        )
     return expression
+
+
+def keep_rows(rows: pa.Table, condition: Any) -> pa.Table:
+    """Return the rows that a condition of `filter_expression` is true for; all where it is None.
+
+    Raises:
+        InputError: it cannot be told of a value, such as a text that is to be cast and is no number, or of a time with
+            a zone beside one without: Arrow sees that only when there are values.
+
+    """
+    if condition is None:
+        return rows
+    try:
+        return rows.filter(condition)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"The filter {condition} cannot be told of the rows: {error}.",
+            way_out="Give it values of the column's own type, or leave out before what it cannot be told of.",
+        ) from error
 
 
 def with_filter_columns(wanted: pa.Schema, available: pa.Schema, expression: Any) -> pa.Schema:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from drawstring.context import TableContext
 from drawstring.errors import NotFoundError
-from drawstring.read.arrow_reader import filter_expression, wanted_columns
+from drawstring.read.arrow_reader import filter_expression, keep_rows, wanted_columns
 from drawstring.read.cdc import CDC_SCHEMA, plan_cdc, read_cdc
 from drawstring.read.incremental import plan_changes, read_changes
 from drawstring.read.ranges import parse_bounds
@@ -82,7 +82,7 @@ def _changes(
     expression = filter_expression(filter, CDC_SCHEMA)
     cdc_plan = plan_cdc(context, start, end, bounds=parsed)
     rows = read_cdc(context, cdc_plan)
-    kept = rows if expression is None else rows.filter(expression)
+    kept = keep_rows(rows, expression)
     return _with_checkpoint(kept.select(wanted.names), cdc_plan.commits.checkpoint)
 
 

@@ -23,6 +23,7 @@ from drawstring.ports import FileStatus
 from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.arrow_reader import (
     filter_expression,
+    keep_rows,
     query_schema,
     slice_query,
     wanted_columns,
@@ -131,7 +132,7 @@ def read_changes(
     queries = [q for q in queries if condition is None or may_hold_rows(condition, q.constants)]
     tables = context.ports.tasks.run(read_slice, queries, label="read changes")
     rows = pa.concat_tables(tables) if tables else needed.empty_table()
-    return rows.filter(expression).select(wanted.names)
+    return keep_rows(keep_rows(rows, plan.condition), given).select(wanted.names)
 
 
 def incremental_query(

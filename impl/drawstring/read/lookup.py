@@ -8,7 +8,7 @@ groups that hold a key.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -79,18 +79,26 @@ def lookup_rows(
 
 def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
     """Return record keys as distinct texts (``string``). Raises `InputError` where there are none in `keys`."""
+    if isinstance(keys, (str, Mapping)):
+        # Both can be iterated, and would be looked up letter by letter, or by the names of columns.
+        raise InputError(
+            f"The keys are a {type(keys).__name__}, not several keys.",
+            way_out="Pass a list of texts, or rows with the key columns such as a pyarrow.Table.",
+        )
     try:
         if hasattr(keys, "__arrow_c_stream__") and not isinstance(keys, pa.ChunkedArray):
             texts = record_keys(pa.table(keys), config)
         else:
             texts = pa.array(keys) if not isinstance(keys, (pa.Array, pa.ChunkedArray)) else keys
+            if pa.types.is_dictionary(texts.type):
+                texts = texts.cast(texts.type.value_type)
             if len(texts) and not pa.types.is_string(texts.type) and not pa.types.is_large_string(texts.type):
                 raise InputError(
                     f"The keys are of type {texts.type}, not texts.",
                     way_out="Pass record keys as the column _hoodie_record_key has them, or rows with the key columns.",
                 )
             texts = texts.cast(pa.string())
-    except (pa.ArrowException, TypeError) as error:
+    except (pa.ArrowException, TypeError, UnicodeError) as error:
         raise InputError(f"The keys are none: {error}.", way_out="Pass texts, or rows with the key columns.") from error
     return pc.unique(texts.drop_null())
 

@@ -172,6 +172,13 @@ def log_batches(task: TaskContext, query: SliceQuery) -> list[LogBatch]:
     return _batches(visible_blocks(_blocks(task.storage, query.logs), query.visible), query, positional=False)
 
 
+def log_entries(task: TaskContext, query: SliceQuery) -> tuple[list[LogBatch], bool]:
+    """Return the same, and whether their keys are positions in the base file; if so, without columns of keys alone."""
+    blocks = visible_blocks(_blocks(task.storage, query.logs), query.visible)
+    positional = _merges_by_position(blocks, query) and not any(is_partial(block) for block in blocks)
+    return _batches(blocks, _without_keys(query) if positional else query, positional=positional), positional
+
+
 def _batches(blocks: Sequence[LogBlock], query: SliceQuery, *, positional: bool) -> list[LogBatch]:
     batches = [_batch(block, query, positional=positional) for block in blocks]
     return [batch for batch in batches if len(batch.keys)]

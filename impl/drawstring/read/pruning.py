@@ -60,6 +60,8 @@ def partition_condition(condition: Any, expression: Any, names: Sequence[str], a
 
 def may_hold_rows(condition: Any, values: Mapping[str, pa.Scalar]) -> bool:
     """Whether a partition with these values can have rows that the condition keeps."""
+    if not values:
+        return True  # A table without columns has no row, whatever the condition.
     row = pa.table({name: pa.array([value.as_py()], value.type) for name, value in values.items()})
     try:
         return bool(row.filter(condition).num_rows)

@@ -86,7 +86,7 @@ def parse_range(start: str | None, end: str | None) -> tuple[str | None, str | N
 
     """
     if start is not None:
-        start = BEGINNING if start.lower() == EARLIEST else _parse(start)
+        start = BEGINNING if isinstance(start, str) and start.lower() == EARLIEST else _parse(start)
     if end is not None:
         end = _parse(end)
     if start is not None and end is not None and end < start:
@@ -97,7 +97,7 @@ def parse_range(start: str | None, end: str | None) -> tuple[str | None, str | N
 
 
 def _parse(text: str) -> str:
-    if text.isascii() and text.isdigit():
+    if isinstance(text, str) and text.isascii() and text.isdigit():
         return text
     try:
         return parse_as_of(text)

@@ -23,6 +23,8 @@ from drawstring.read.merge_reader import slice_parts
 
 BATCH_ROWS: Final = 65_536
 """Rows of a batch, where nothing else is said."""
+MAX_BATCH_ROWS: Final = 2**63 - 1
+"""What Arrow can count."""
 
 
 def scan_snapshot(
@@ -54,8 +56,8 @@ def scan_snapshot(
 
 def check_batch_rows(batch_rows: int) -> None:
     """Refuse what is no number of rows. Raises `InputError`."""
-    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
-        raise InputError(f"batch_rows is {batch_rows!r}.", way_out="Pass a number of rows, 1 or more.")
+    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
+        raise InputError(f"batch_rows is {batch_rows!r}.", way_out=f"Pass a number of rows, 1 to {MAX_BATCH_ROWS}.")
 
 
 def snapshot_batches(context: TableContext, plan: Plan, batch_rows: int) -> Iterator[pa.RecordBatch]:

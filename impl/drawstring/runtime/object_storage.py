@@ -17,6 +17,7 @@ from typing import Any
 
 import obstore
 from obstore.exceptions import AlreadyExistsError as StoreAlreadyExistsError
+from obstore.exceptions import BaseError as StoreError
 from obstore.exceptions import NotFoundError as StoreNotFoundError
 from obstore.exceptions import PreconditionError
 from obstore.store import LocalStore, from_url
@@ -24,6 +25,7 @@ from obstore.store import LocalStore, from_url
 from drawstring.errors import (
     AlreadyExistsError,
     DeadlineExceededError,
+    InputError,
     NotFoundError,
     PreconditionFailedError,
     StorageError,
@@ -47,10 +49,22 @@ def check_path(path: str) -> str:
 
 
 def to_uri(location: str) -> str:
-    """URI of a table's location: an object store's URI as it is, a local path as ``file:///...``."""
-    scheme = urllib.parse.urlsplit(location).scheme
-    if scheme in ("", "file"):
-        local = urllib.parse.unquote(urllib.parse.urlsplit(location).path) if scheme else location
+    """URI of a table's location: an object store's URI as it is, a local path as ``file:///...``.
+
+    Raises:
+        InputError: it is empty, or a ``file:`` URI that names a machine, or more than a path.
+
+    """
+    parts = urllib.parse.urlsplit(location)
+    if parts.scheme in ("", "file"):
+        foreign = parts.netloc not in ("", "localhost") or parts.query or parts.fragment
+        local = urllib.parse.unquote(parts.path) if parts.scheme else location
+        if not local or (parts.scheme and foreign):
+            raise InputError(
+                f"The location {location!r} names no folder of this machine.",
+                way_out="Pass a path ('.' for the current folder), or a URI such as file:///data/trips, "
+                "where ? and # are written %3F and %23.",
+            )
         return Path(os.path.abspath(local)).as_uri()  # noqa: PTH100 -- resolve() would follow links
     return location.rstrip("/")
 
@@ -76,7 +90,7 @@ class ObjectStorage:
     def _open(self, *, create: bool = False) -> Any:
         if self._store is None:
             if self._folder is None:
-                self._store = from_url(self._uri)
+                self._store = _object_store(self._uri)
             elif create or self._folder.is_dir():
                 self._store = LocalStore(self._folder, mkdir=create)
         return self._store
@@ -215,6 +229,16 @@ class ObjectStorage:
             except OSError:
                 return  # Not empty, or gone already.
             parent = parent.rpartition("/")[0]
+
+
+def _object_store(uri: str) -> Any:
+    try:
+        return from_url(uri)
+    except (StoreError, ValueError) as error:
+        raise InputError(
+            f"The location {uri!r} names no storage that is known: {str(error).partition(chr(10))[0]}",
+            way_out="Pass a local path, or a URI such as s3://bucket/table, gs://bucket/table or az://container/table.",
+        ) from error
 
 
 def _status(meta: Any) -> FileStatus:

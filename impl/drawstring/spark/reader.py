@@ -26,6 +26,7 @@ from drawstring.context import TableContext
 from drawstring.files import BaseFile, FileSlice, Snapshot
 from drawstring.read.arrow_reader import (
     filter_expression,
+    keep_rows,
     query_schema,
     slice_query,
     wanted_columns,
@@ -45,11 +46,12 @@ from drawstring.spark.slice_tasks import (
     SliceRead,
     as_spark_takes_it,
     own_merger,
+    rows_frame,
     slices_frame,
     touched_rows,
     whole_slice,
 )
-from drawstring.spark.touched import MAX_ROWS, find_touched
+from drawstring.spark.touched import MAX_ROWS, find_touched, is_little
 from drawstring.spark.types import spark_schema
 from drawstring.spark.ways import SliceWay, Way, base_files, choose_ways
 
@@ -113,12 +115,14 @@ class ReadPlan:
         ways: that the slices take, in their order.
         marked: base files of the slices that are merged, with the rows that their scan leaves out.
         reads: what Arrow tasks read.
+        rows: what this process has read already.
 
     """
 
     ways: tuple[SliceWay, ...]
     marked: tuple[MarkedFile, ...]
     reads: tuple[SliceRead, ...]
+    rows: tuple[pa.Table, ...]
 
 
 def plan_reads(
@@ -129,10 +133,11 @@ def plan_reads(
     query = functools.partial(slice_query, context, schema, snapshot, needed)
     merged = [query(one.file_slice) for one in ways if one.way is Way.MERGED]
     merger = own_merger(context.config) if any(one.file_slice.log_files for one in ways) else None
-    touched = iter(zip(merged, find_touched(context, spark, merged), strict=True))
+    touched = iter(zip(merged, find_touched(context, spark, merged, here=is_little(merged)), strict=True))
     final: list[SliceWay] = []
     marked: list[MarkedFile] = []
     reads: list[SliceRead] = []
+    rows: list[pa.Table] = []
     num_rows = 0
     for one in ways:
         way = one
@@ -144,14 +149,17 @@ def plan_reads(
                 way = SliceWay(one.file_slice, Way.ARROW, reason)
             else:
                 marked.append(MarkedFile(one.file_slice.base_file, found.bits))
-                reads.append(touched_rows(merged_query, found, merger))
+                if found.rows is not None:
+                    rows.append(found.rows)
+                else:
+                    reads.append(touched_rows(merged_query, found, merger))
         if way.way is Way.ARROW:
             reads.append(whole_slice(query(one.file_slice), merger))
         logger.debug(
             "%s: read %s%s", _name(one.file_slice), way.way.value, f", since {way.reason}" if way.reason else ""
         )
         final.append(way)
-    return ReadPlan(tuple(final), tuple(marked), tuple(reads))
+    return ReadPlan(tuple(final), tuple(marked), tuple(reads), tuple(rows))
 
 
 def _name(one: FileSlice) -> str:
@@ -203,6 +211,8 @@ def snapshot_frame(
             frames.append(left.select(*names))
     if plan.reads:
         frames.append(slices_frame(spark, context.ports.storage, plan.reads, structure))
+    if any(table.num_rows for table in plan.rows):
+        frames.append(rows_frame(spark, pa.concat_tables(plan.rows), structure))
     return reduce(DataFrame.union, frames) if frames else spark.createDataFrame([], structure)
 
 
@@ -244,5 +254,5 @@ class _Filtered:
 def _filter_rows(job: _Filtered, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         table = pa.Table.from_batches([batch])
-        kept = table.cast(pa.schema(list(job.columns))).filter(job.expression)
+        kept = keep_rows(table.cast(pa.schema(list(job.columns))), job.expression)
         yield from as_spark_takes_it(kept).to_batches()

@@ -20,6 +20,7 @@ from drawstring.files import Snapshot
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.arrow_reader import (
     filter_expression,
+    keep_rows,
     query_schema,
     slice_query,
     wanted_columns,
@@ -69,9 +70,12 @@ class Reading:
         """
         task = TaskContext(self.storage, number, 0)
         table = read_slice(task, split) if isinstance(split, SliceQuery) else read_split(task, split)
-        if self.keep is not None:
-            table = table.filter(self.keep)
-        yield from table.select(self.columns.names).cast(self.columns).to_batches(max_chunksize=_MAX_BATCH_ROWS)
+        yield from (
+            keep_rows(table, self.keep)
+            .select(self.columns.names)
+            .cast(self.columns)
+            .to_batches(max_chunksize=_MAX_BATCH_ROWS)
+        )
 
 
 @dataclass(frozen=True, slots=True)

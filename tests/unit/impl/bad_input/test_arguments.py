@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
+import pyarrow as pa
 import pytest
 
 import drawstring as ds
@@ -13,6 +17,34 @@ from unit.impl.bad_input.conftest import SCHEMA, refusal, rows
 def test_a_location_that_is_no_text_is_refused(location):
     with pytest.raises(InputError, match=type(location).__name__):
         ds.Table.open(location)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["", "file://", "file://elsewhere/trips", "file:///trips?as=of", "ftp://host/trips", "hdfs://host/trips", "s3://"],
+)
+def test_a_location_that_names_no_storage_is_refused(location):
+    with pytest.raises(InputError, match="location"):
+        ds.Table.open(location)
+
+
+@pytest.mark.parametrize("keys", ["k1", {"id": "k1"}, ["\ud800"], None, 5, [5], pa.array([b"k1"])])
+def test_what_is_no_list_of_keys_is_not_looked_up(table_path, keys):
+    with refusal(table_path, InputError, "keys"):
+        ds.Table.open(str(table_path)).lookup(keys)
+
+
+@pytest.mark.parametrize(("start", "end"), [(5, None), ("earliest", 5), (b"1", None)])
+def test_an_end_of_a_range_that_is_no_text_is_refused(table_path, start, end):
+    with refusal(table_path, InputError, "end"):
+        ds.Table.open(str(table_path)).changes(start, end)
+
+
+@pytest.mark.parametrize("take", [pickle.dumps, copy.deepcopy])
+def test_a_handle_does_not_leave_its_process(table_path, take):
+    table = ds.Table.open(str(table_path))
+    with refusal(table_path, InputError, "process"):
+        take(table)
 
 
 def test_a_path_object_is_refused_with_a_way_out(table_path):

@@ -166,7 +166,34 @@ def test_a_filter_that_does_not_fit_is_refused(table, condition):
     assert "id, n, day" in caught.value.way_out
 
 
-@pytest.mark.parametrize(("columns", "word"), [(["nowhere"], "nowhere"), (["id", "id"], "twice"), ("id", "list")])
+@pytest.mark.parametrize("columns", [None, ["id"], []])
+def test_a_filter_that_asks_for_no_column_keeps_all_rows_or_none(table, columns):
+    kept = [read(table, filter=pc.scalar(truth), columns=columns).num_rows for truth in (True, False)]
+    assert kept == [5, 0]
+
+
+def test_a_filter_that_names_a_column_by_its_position_is_refused(table):
+    with pytest.raises(InputError, match="position"):
+        read(table, filter=pc.field(6) > 1, columns=["n"])
+
+
+def test_a_text_that_looks_like_a_position_may_be_asked_for(table):
+    assert read(table, filter=pc.field("id") == 'x "FieldPath(6)').num_rows == 0
+
+
+@pytest.mark.parametrize("columns", [None, ["id"]])
+def test_a_filter_that_cannot_be_told_of_a_value_is_refused(table, columns):
+    with pytest.raises(InputError, match="cannot be told"):
+        read(table, filter=pc.field("id").cast("int64") > 1, columns=columns)
+
+
+def test_names_of_columns_may_come_from_an_iterator(table):
+    assert read(table, columns=iter(["n", "id"])).column_names == ["n", "id"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "word"), [(["nowhere"], "nowhere"), (["id", "id"], "twice"), ("id", "list"), (5, "list")]
+)
 def test_columns_that_do_not_fit_are_refused(table, columns, word):
     with pytest.raises(InputError, match=word):
         read(table, columns=columns)

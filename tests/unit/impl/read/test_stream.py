@@ -84,10 +84,14 @@ def test_a_scan_of_no_columns_still_counts_rows(table):
     assert sum(batch.num_rows for batch in scan(table, columns=[], batch_rows=2)) == 12
 
 
-@pytest.mark.parametrize("batch_rows", [0, -1, "7", True, 1.5, None])
+@pytest.mark.parametrize("batch_rows", [0, -1, "7", True, 1.5, None, 2**63])
 def test_what_is_no_number_of_rows_is_refused(table, batch_rows):
     with pytest.raises(InputError, match="batch_rows"):
         scan(table, batch_rows=batch_rows)
+
+
+def test_a_batch_may_be_larger_than_any_table(table):
+    assert [batch.num_rows for batch in scan(table, batch_rows=2**63 - 1)] == [batch.num_rows for batch in scan(table)]
 
 
 def test_a_wrong_column_is_refused_before_anything_is_read(table):

@@ -140,3 +140,12 @@ def test_without_duckdb_the_error_says_how_to_get_it(table, monkeypatch):
 def test_a_wrong_column_is_refused_when_the_relation_is_made(table):
     with pytest.raises(InputError, match="nothing"):
         table.to_duckdb(columns=["nothing"])
+
+
+def test_a_relation_of_duckdb_without_columns_is_refused(table):
+    with pytest.raises(InputError, match="column"):
+        table.to_duckdb(columns=[])
+
+
+def test_keys_may_come_as_a_dictionary_of_texts(table):
+    assert table.lookup(pa.array(["2", "5", "2"]).dictionary_encode())["n"].to_pylist() == [2, 5]

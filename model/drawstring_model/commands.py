@@ -52,6 +52,8 @@ from drawstring_model.printed import (
 )
 from drawstring_model.saved import NotAHistoryError, history_as_json, replayed
 from drawstring_model.table import Row, explored, rendered_page, shards
+from drawstring_model.verdicts import CASES, judged
+from drawstring_model.verdicts import rendered_page as rendered_verdicts
 from drawstring_model.workloads import parsed_workload
 from drawstring_spec.errors import DrawstringError
 
@@ -199,9 +201,26 @@ def table_command(
     _put_out(rendered_page(rows), output)
 
 
+@app.command("verdicts")
+def verdicts_command(
+    output: Annotated[
+        Path | None, typer.Option(help="Write the page here; without it the table is printed.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Make the table of which guarantee holds under which switches, within small bounds."""
+    cases = [case for group in CASES.values() for case in group.values()]
+    verdicts = []
+    with spinner() as progress:
+        task = progress.add_task("exploring", total=None)
+        for case in cases:
+            progress.update(task, description=f"{len(verdicts) + 1} of {len(cases)}: {case.question}")
+            verdicts.append(judged(case))
+    _put_out(rendered_verdicts(verdicts), output)
+
+
 def _put_out(page: str, output: Path | None) -> None:
     if output is None:
-        typer.echo(page)
+        typer.echo(page, nl=False)
     else:
         output.write_text(page, encoding="utf-8")
 

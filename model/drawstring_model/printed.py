@@ -12,19 +12,12 @@ from rich.table import Table
 
 from drawstring_model.catalogue import BASE, known_modules, switches_of
 from drawstring_model.core.config import Config
-from drawstring_model.core.invariants import STEP_PROPERTIES
 from drawstring_model.core.promises import Promise
-from drawstring_model.core.protocol import protocol_of
 from drawstring_model.explorer import Counterexample, Exploration, explore
 from drawstring_model.narrate import PROMISES, narrate
 from drawstring_model.orders import told_orders
 from drawstring_model.saved import config_as_json, history_as_json
-
-
-def promises_of(config: Config) -> tuple[Promise, ...]:
-    """All that a configuration promises: the core and every module that is on, in the order of `Promise`."""
-    made = {*protocol_of(config).invariants(), *STEP_PROPERTIES}
-    return tuple(promise for promise in Promise if promise in made)
+from drawstring_model.verdicts import promises_of
 
 
 def shortest(exploration: Exploration) -> Counterexample | None:

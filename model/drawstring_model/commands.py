@@ -52,7 +52,7 @@ from drawstring_model.printed import (
 )
 from drawstring_model.saved import NotAHistoryError, history_as_json, replayed
 from drawstring_model.table import Row, explored, rendered_page, shards
-from drawstring_model.verdicts import CASES, judged
+from drawstring_model.verdicts import CASES, Verdict, judged
 from drawstring_model.verdicts import rendered_page as rendered_verdicts
 from drawstring_model.workloads import parsed_workload
 from drawstring_spec.errors import DrawstringError
@@ -209,7 +209,7 @@ def verdicts_command(
 ) -> None:
     """Make the table of which guarantee holds under which switches, within small bounds."""
     cases = [case for group in CASES.values() for case in group.values()]
-    verdicts = []
+    verdicts: list[Verdict] = []
     with spinner() as progress:
         task = progress.add_task("exploring", total=None)
         for case in cases:

@@ -12,6 +12,7 @@ from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
+from drawstring_model.modules.indexing import Index
 from drawstring_model.modules.log_compaction import LogPlans
 from drawstring_model.modules.log_files import Plans, pending_plans
 from drawstring_model.modules.queries import names_on_storage, running_query
@@ -100,6 +101,15 @@ def log_compacted_delete(world: World) -> bool:
     )
 
 
+def insert_while_indexing(world: World) -> bool:
+    """An index is completed, and had to catch up with a write that was pending when it was planned."""
+    index = part(world, Index)
+    return index.completed and any(
+        commit.requested < index.planned < commit.completion and commit.requested not in index.aware
+        for commit in world.commits
+    )
+
+
 def update_beside_a_clustering(world: World) -> bool:
     """A clustering completed, and a version of a file group that it replaced was written and never completed."""
     completed = {commit.requested for commit in world.commits}
@@ -126,6 +136,7 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.QUERIES_KEEP_FILES: query_beyond_retention,
     Promise.INCREMENTAL_READS: completed_late,
     Promise.MERGED_LOGS_UNNEEDED: log_compacted_delete,
+    Promise.INDEX_AGREES: insert_while_indexing,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }

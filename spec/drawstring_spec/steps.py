@@ -75,6 +75,14 @@ class Step(StrEnum):
     """One data file of a clean's plan is deleted."""
     COMPLETE_CLEAN = "CompleteClean"
     """Under the lock the clean's completed file appears, once all files of its plan are gone."""
+    SCHEDULE_INDEXING = "ScheduleIndexing"
+    """Under the lock an index is planned on the timeline, of what is completed by then."""
+    BUILD_INDEX = "BuildIndex"
+    """The index files of what was completed at the plan are written."""
+    CATCH_UP_INDEX = "CatchUpIndex"
+    """The index gets the entries of one operation that completed since, and whose writer did not know of it."""
+    COMPLETE_INDEXING = "CompleteIndexing"
+    """Under the lock the index is completed: look-ups may trust it."""
 
     # What happens to a writer, not what it does.
     RENEW_HEARTBEAT = "RenewHeartbeat"

@@ -39,6 +39,8 @@ class Promise(StrEnum):
     """A reader that reads on from where it stopped gets every write that completed since."""
     MERGED_LOGS_UNNEEDED = "merged logs are not needed"
     """A snapshot of now is the same without the log files that completed log compactions merged."""
+    INDEX_AGREES = "index agrees"
+    """A completed index says of each key of the table which file group it is in, and of no other key."""
     CLUSTERING_KEEPS_ROWS = "clustering keeps rows"
     """A snapshot at a clustering's requested time holds the rows of the snapshot right before it, each once."""
     QUERIES_KEEP_FILES = "running queries keep files"

@@ -23,6 +23,7 @@ from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering
+from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
 from drawstring_model.modules.non_blocking import NonBlocking, TaskRetries
@@ -52,6 +53,9 @@ CLEANED_AND_COMPACTED = Config(
 
 # An insert and then log files, beside one log compaction.
 LOG_COMPACTED = replace(APPENDED, modules=(*COPY_ON_WRITE, LogFiles(), LogCompaction()))
+
+# Two inserts, beside an index that is built.
+INDEXED = Config(modules=(*COPY_ON_WRITE, Indexing()), bounds=TWO_KEYS)
 
 # Buckets whose values are added up, and a task that is run twice.
 RETRIED = Config(
@@ -103,6 +107,9 @@ CASES = [
             Promise.TIME_TRAVEL_STABILITY,
             Config(snapshot_time=SnapshotTime.COMPLETION, bounds=replace(CALM, workload=(upsert(1), upsert(2)))),
         ),
+        (PlantedBug.SKIP_CATCH_UP, Promise.INDEX_AGREES, INDEXED),
+        (PlantedBug.INDEX_WITHOUT_WAITING, Promise.INDEX_AGREES, INDEXED),
+        (PlantedBug.WRITERS_IGNORE_INDEX, Promise.INDEX_AGREES, INDEXED),
         (PlantedBug.LOG_COMPACT_BESIDE_PENDING, Promise.LATEST_SNAPSHOT, LOG_COMPACTED),
         (PlantedBug.LOG_COMPACT_WITHOUT_DELETES, Promise.MERGED_LOGS_UNNEEDED, LOG_COMPACTED),
         (PlantedBug.KEEP_RETRIED_FILES, Promise.LATEST_SNAPSHOT, RETRIED),

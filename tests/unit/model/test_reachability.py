@@ -19,6 +19,7 @@ from drawstring_model.config import (
 )
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles
 from drawstring_model.modules.non_blocking import NonBlocking
@@ -44,6 +45,7 @@ BOUNDS = {
         modules=(*MERGE_ON_READ, NonBlocking()), bounds=replace(CONFLICTING, groups=1, faults=0)
     ),
     Promise.MERGED_LOGS_UNNEEDED: Config(modules=(*COPY_ON_WRITE, LogFiles(), LogCompaction()), bounds=APPENDED),
+    Promise.INDEX_AGREES: Config(modules=(*COPY_ON_WRITE, Indexing()), bounds=DISJOINT),
     Promise.CLUSTERING_KEEPS_ROWS: Config(modules=CLUSTERED, bounds=replace(CONFLICTING, groups=1, faults=0)),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }

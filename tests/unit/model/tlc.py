@@ -33,6 +33,7 @@ from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering, UpdateStrategy
 from drawstring_model.modules.compaction import Compaction
+from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
 from drawstring_model.modules.non_blocking import NonBlocking
@@ -60,6 +61,7 @@ OF_COPY_ON_WRITE = {
     "LegalTransitions": Promise.LEGAL_TRANSITIONS,
 }
 OF_LOG_COMPACTION = {"MergedLogsUnneeded": Promise.MERGED_LOGS_UNNEEDED}
+OF_INDEXING = {"IndexAgrees": Promise.INDEX_AGREES}
 OF_NON_BLOCKING = {"IncrementalReads": Promise.INCREMENTAL_READS}
 OF_CLUSTERING = {"ClusteringKeepsRows": Promise.CLUSTERING_KEEPS_ROWS}
 OF_CLEANING = {
@@ -76,6 +78,7 @@ PROMISES = {
     "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
     "Clustering": OF_COPY_ON_WRITE | OF_CLUSTERING,
     "Cleaning": OF_CLEANING,
+    "Indexing": OF_COPY_ON_WRITE | OF_INDEXING,
     "LogCompaction": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_LOG_COMPACTION,
     "NonBlocking": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING,
 }
@@ -93,6 +96,7 @@ MODULES = {
     "MergeOnRead": MERGE_ON_READ,
     "Clustering": CLUSTERED,
     "Cleaning": CLEANED,
+    "Indexing": (*COPY_ON_WRITE, Indexing()),
     "LogCompaction": (*COPY_ON_WRITE, LogFiles(), LogCompaction()),
     "NonBlocking": buckets(order=SnapshotTime.COMPLETION),
 }

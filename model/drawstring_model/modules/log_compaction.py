@@ -3,10 +3,11 @@
 The new log file has the changes of those that it merged, deletes among them, and names their times
 (COMPACTED_BLOCK_TIMES). A reader may read all in their order, or leave the merged ones out, once it saw the new one:
 the rows must be the same, so that a clean may delete them later. The new file's requested time is its place in the
-order: a write that was requested *before* the log compaction and completes after it would be hidden by its older values. So a plan waits until no write is pending (`PlantedBug.LOG_COMPACT_BESIDE_PENDING` does not); for the same
-reason a compaction keeps off file groups of a pending log compaction (`LogCompaction.holds_compactions_off`; Java Hudi
-1.0.2 does not, since only its metadata table, which one writer writes, is log-compacted by default).
-Where the order is that of completion times (`LogFiles.order`), no such rule helps.
+order: a write that was requested *before* the log compaction and completes after it would be hidden by its older
+values. So a plan waits until no write is pending (`PlantedBug.LOG_COMPACT_BESIDE_PENDING` does not); for the same
+reason a compaction keeps off file groups of a pending log compaction (`LogCompaction.holds_compactions_off`; Java
+Hudi 1.0.2 does not, since only its metadata table, which one writer writes, is log-compacted by default). Where the
+order is that of completion times (`LogFiles.order`), no such rule helps.
 Source: Java ``HoodieLogCompactionPlanGenerator``, ``LogCompactionExecutionHelper``, ``BaseHoodieLogRecordReader``.
 Changes are merged by `MergeRule.LAST` here.
 """

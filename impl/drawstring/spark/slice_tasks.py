@@ -111,6 +111,18 @@ def slices_frame(spark: SparkSession, storage: Storage, reads: Sequence[SliceRea
     return numbers.mapInArrow(arrow_task(_read, _Job(storage, tuple(reads))), structure)
 
 
+def rows_frame(spark: SparkSession, rows: pa.Table, structure: StructType) -> DataFrame:
+    """Return rows that this process has as a DataFrame: Spark keeps them, and no task of Python starts.
+
+    Args:
+        spark: the session.
+        rows: in the columns of the structure.
+        structure: the columns, as Spark has them.
+
+    """
+    return spark.createDataFrame(as_spark_takes_it(rows), structure)
+
+
 def _read(job: _Job, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column(0).to_pylist():

@@ -231,8 +231,9 @@ class Driver:
 
 
 def first_line(text: object) -> str:
-    """The first line, of a bearable length."""
-    return str(text).strip().split("\n", 1)[0][:600]
+    """The first line, of a bearable length; with what follows where it only announces it."""
+    lines = str(text).strip().split("\n")
+    return (" ".join(lines[:4]) if lines[0].endswith(":") else lines[0])[:600]
 
 
 def root_cause(error: BaseException) -> str:

@@ -217,6 +217,7 @@ def slice_query(
 
     Raises:
         CorruptFileError: the slice's path says nothing that its partition columns can have.
+        UnsupportedTableError: the slice has log files, and the table no column of its ordering field's name.
 
     """
     rules = merge_rules(context.config)

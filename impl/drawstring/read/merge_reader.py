@@ -18,7 +18,7 @@ from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, WholeRecords, comparable
 from drawstring.data.partial_merge import FieldByField
 from drawstring.data.record_keys import record_keys
-from drawstring.errors import CorruptFileError, NotFoundError
+from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
 from drawstring.files import LogFile
 from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import data_records, delete_records, is_commit_time, is_partial
@@ -104,7 +104,17 @@ class SliceQuery:
 
 
 def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRules) -> pa.Schema:
-    """Return `columns` and behind them those that decide which rows are the same, which is newer, which is deleted."""
+    """Return `columns` and behind them those that decide which rows are the same, which is newer, which is deleted.
+
+    Raises:
+        UnsupportedTableError: the table has no column of the ordering field's name, such as one within a struct.
+
+    """
+    if rules.by_event_time and rules.ordering_field not in available.names:
+        raise UnsupportedTableError(
+            f"The table has no column {rules.ordering_field!r}, its ordering field: its log files cannot be merged.",
+            way_out="Correct hoodie.table.precombine.field in hoodie.properties, or read with read_optimized=True.",
+        )
     keys = [RECORD_KEY] if rules.has_record_key else [n.partition(".")[0] for n in rules.keys.record_key_fields]
     wanted = dict.fromkeys([*keys, *_deciding(rules)])
     extra = [n for n in wanted if n in available.names and n not in columns.names]

@@ -50,6 +50,14 @@ def test_an_unknown_strategy_is_refused_by_its_id(table):
     assert "register_merger" in caught.value.way_out
 
 
+@pytest.mark.parametrize("field", ["nowhere", "ts.nested"])
+def test_an_ordering_field_that_is_no_column_is_refused_by_name(table, field):
+    own = {"hoodie.record.merge.mode": "EVENT_TIME_ORDERING", "hoodie.table.precombine.field": field}
+    modify_properties(table.storage, now_ms=START_MS, updates=own, remove=["hoodie.record.merge.strategy.id"])
+    with pytest.raises(UnsupportedTableError, match=field):
+        read(table)
+
+
 def test_base_files_alone_need_no_merger(table):
     context = table.context()
     assert read_snapshot(context, load_snapshot(context, read_optimized=True)).num_rows

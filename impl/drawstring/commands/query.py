@@ -51,7 +51,7 @@ def read(
     meta: Annotated[bool, typer.Option(help="With the five _hoodie_ columns in front.")] = False,
     limit: LimitOption = 20,
     output: FormatOption = Format.TABLE,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json: an object per line.")] = False,
 ) -> None:
     """Print rows of a table: a snapshot of now, or as of an earlier time.
 
@@ -82,7 +82,7 @@ def changes(
     meta: Annotated[bool, typer.Option(help="With the five _hoodie_ columns in front.")] = False,
     limit: LimitOption = 20,
     output: FormatOption = Format.TABLE,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json: an object per line.")] = False,
 ) -> None:
     """Print what changed in a table between two completion times, and where to go on from.
 

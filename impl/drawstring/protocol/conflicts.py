@@ -2,7 +2,7 @@
 
 Source: Java ``SimpleConcurrentFileWritesConflictResolutionStrategy`` and ``ConflictDetectionUtils``; the set of
 concurrent operations here is exact (completed now and not in the snapshot), and new keys are compared too, which Java
-leaves out and so stores two inserts of one key twice (requirements CC-010 to CC-014).
+leaves out and so stores two inserts of one key twice (requirements CC-010 to CC-014, CC-018).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring.write_stats import WriteBody, WriteStat
 from drawstring_spec.instants import Action, Instant, State
+from drawstring_spec.names import parse_data_file_name
 
 TRY_AGAIN = "Nothing of this operation is visible; read the table again and repeat it."
 SHOWN = 5
@@ -71,21 +72,26 @@ def check_conflicts(
         stats: what the writer wrote.
 
     Raises:
-        ConflictError: a file group was written or replaced, or is being clustered, by somebody else.
+        ConflictError: a file group was written or replaced, or is being clustered, by somebody else; or a clean
+            took away what the writer's snapshot reads.
         KeyConflictError: a key that this writer inserted was inserted by somebody else too.
 
     """
     mine = {s.group for s in stats}
     replaced = {s.group for s in stats if s.prev_base_file is not None}
     candidates: list[BaseFile] = []
+    written: set[FileGroupId] = set()
     _refuse_restore(snapshot, now)
     for other in concurrent_writes(snapshot, now, instant.requested_time):
         record = read_payload(context.ports.storage, context.config, other) or {}
         _refuse_overlap(mine & groups_of(record), other)
+        written |= groups_of(record)
         candidates += _files_with_inserts(record, other, {s.group.partition_path for s in stats})
     for service in now.pending(Action.CLUSTERING):
         _refuse_overlap(replaced & _clustered_groups(context, service), service)
     inserted = any(s.num_inserts for s in stats)
+    if inserted:
+        _refuse_cleaned_snapshot(context, now, instant, written)
     if candidates and inserted and context.options["drawstring.write.key.conflict.check"]:
         keys = body.find_key_conflicts(candidates)
         if keys:
@@ -106,6 +112,39 @@ def _refuse_restore(snapshot: Timeline, now: Timeline) -> None:
                 rule="CC-013",
                 way_out=TRY_AGAIN,
             )
+
+
+def _refuse_cleaned_snapshot(context: TableContext, now: Timeline, instant: Instant, written: set[FileGroupId]) -> None:
+    """Stop a writer whose snapshot a clean emptied, so that it took keys that the table holds for new ones.
+
+    A clean takes the version that the snapshot reads only where a write outside of the snapshot left a later one,
+    and only if it was planned after this write was requested. The plan counts, whether it ran or not.
+    """
+    for clean in now.pending(Action.CLEAN) + now.completed(Action.CLEAN):
+        if not written or clean.requested_time < instant.requested_time:
+            continue
+        taken = written & _cleaned_groups(context, clean)
+        if taken:
+            shown = ", ".join(f"{g.partition_path or '.'}/{g.file_id}" for g in sorted(taken)[:SHOWN])
+            raise ConflictError(
+                f"The clean {clean.requested_time} takes files that this operation's snapshot may have read, of "
+                f"{len(taken)} file group(s) that others wrote meanwhile: {shown}.",
+                rule="CC-018",
+                way_out=TRY_AGAIN,
+            )
+
+
+def _cleaned_groups(context: TableContext, clean: Instant) -> frozenset[FileGroupId]:
+    """File groups of which a clean's plan deletes a file."""
+    requested = Instant(clean.requested_time, clean.action, State.REQUESTED)
+    plan = (read_payload(context.ports.storage, context.config, requested) or {}).get(
+        "filePathsToBeDeletedPerPartition"
+    )
+    return frozenset(
+        FileGroupId(partition, parse_data_file_name(str(info["filePath"]).rsplit("/", 1)[-1]).file_id)
+        for partition, infos in (plan or {}).items()
+        for info in infos
+    )
 
 
 def _refuse_overlap(groups: Iterable[FileGroupId], instant: Instant) -> None:

@@ -54,6 +54,36 @@ def test_a_writer_leaves_a_pending_clustering_where_it_is():
     assert len(load_timeline(world.storage, world.context().config).pending(Action.CLUSTERING)) == 1
 
 
+def request_clean(world: World, file_id: str, requested_time: str) -> None:
+    """Java plans to remove the version of a file group that was written at `requested_time`."""
+    name = f"{file_id}_0-0-0_{requested_time}.parquet"
+    deleted = {"p": [{"filePath": f"file:/table/p/{name}", "isBootstrapBaseFile": False}]}
+    plan = {"policy": "KEEP_LATEST_FILE_VERSIONS", "version": 2, "filePathsToBeDeletedPerPartition": deleted}
+    content = encode("HoodieCleanerPlan", plan, sync_marker=SYNC_MARKER)
+    transitions.request(world.context(), SERVICE_TIME, Action.CLEAN, content)
+
+
+def update_and_clean(world: World, updated: str, cleaned: str) -> None:
+    """Another writer adds a version to a file group, and Java cleans the version before of one."""
+    (first,) = completed(world)
+    write(world, {updated: "k1"}, OCC)
+    request_clean(world, cleaned, first)
+
+
+def test_an_insert_beside_a_clean_that_took_the_version_it_was_looked_up_in_is_refused():
+    world = World()
+    write(world, {A: "k1"}, OCC)
+    with pytest.raises(ConflictError, match="The clean .* takes files"):
+        write(world, {B: "k1"}, OCC, after_lookup=lambda: update_and_clean(world, A, A))
+
+
+def test_an_insert_beside_a_clean_of_file_groups_that_nobody_wrote_meanwhile_completes():
+    world = World()
+    write(world, {A: "k1"}, OCC)
+    write(world, {B: "k2"}, OCC, after_lookup=lambda: update_and_clean(world, A, B.replace("b", "c")))
+    assert len(completed(world)) == 3
+
+
 def test_a_restore_that_begins_during_a_write_stops_it():
     world = World()
     with pytest.raises(ConflictError, match="restore"):

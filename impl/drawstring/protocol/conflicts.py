@@ -142,7 +142,7 @@ def _cleaned_groups(context: TableContext, clean: Instant) -> frozenset[FileGrou
     )
     return frozenset(
         FileGroupId(partition, parse_data_file_name(str(info["filePath"]).rsplit("/", 1)[-1]).file_id)
-        for partition, infos in (plan or {}).items()
+        for partition, infos in (plan.get("filePathsToBeDeletedPerPartition") or {}).items()
         for info in infos
     )
 

@@ -19,6 +19,8 @@ _RUN = [
     "docs/how-to/read-a-large-table.md",
     "docs/how-to/merge-by-your-own-rules.md",
     "docs/how-to/recover-from-a-crash.md",
+    "docs/how-to/try-your-own-design.md",
+    "docs/explanation/protocol/reading-the-model.md",
 ]
 
 

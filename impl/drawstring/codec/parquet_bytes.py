@@ -8,11 +8,14 @@ without a word, and other libraries read beyond buffers when they meet them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from drawstring.errors import CorruptFileError
 
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
@@ -43,3 +46,15 @@ def checked(rows: Rows) -> Rows:
     """Return rows that any kernel may touch. Raises `pyarrow.ArrowInvalid` where a value is none of its type's."""
     rows.validate(full=True)
     return rows
+
+
+@contextmanager
+def parsing(corrupt: Callable[[str], CorruptFileError]) -> Iterator[None]:
+    """Turn what Arrow raises about damaged bytes into the error that `corrupt` makes of the reason.
+
+    No storage call goes inside: what a storage raises is no damage.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError) as error:
+        raise corrupt(str(error)) from error

@@ -7,15 +7,16 @@ from native code. Files are untrusted: what cannot be read as Parquet is a `Corr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from drawstring.codec.parquet_bytes import checked, open_parquet
+from drawstring.codec.parquet_bytes import checked, open_parquet, parsing
 from drawstring.data.bloom import BloomFilter
 from drawstring.errors import CorruptFileError, FormatError
 from drawstring.ports import Storage
@@ -217,13 +218,8 @@ def open_base_file(storage: Storage, path: str, size: int) -> BaseFileReader:
     return BaseFileReader(path, size, metadata, storage)
 
 
-@contextmanager
-def _parsing(path: str) -> Iterator[None]:
-    """Turn what Arrow raises about damaged bytes into a `CorruptFileError`. No storage call goes inside."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError) as error:
-        raise _corrupt(path, str(error)) from error
+def _parsing(path: str) -> AbstractContextManager[None]:
+    return parsing(partial(_corrupt, path))
 
 
 def _corrupt(path: str, why: str) -> CorruptFileError:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import bisect
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from drawstring.codec import avro_container
-from drawstring.codec.parquet_bytes import checked, open_parquet
+from drawstring.codec.parquet_bytes import checked, open_parquet, parsing
 from drawstring.errors import CorruptFileError, FormatError, NotFoundError
 from drawstring.ports import FileStatus, Storage
 from drawstring.table_config import TableConfig
@@ -313,12 +314,8 @@ def _sparse(storage: Storage, file: FileStatus, columns: frozenset[str]) -> pa.B
     return pa.py_buffer(content)
 
 
-@contextmanager
-def _parsing(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError) as error:
-        raise _corrupt(path, str(error)) from error
+def _parsing(path: str) -> AbstractContextManager[None]:
+    return parsing(partial(_corrupt, path))
 
 
 def _corrupt(path: str, why: str) -> CorruptFileError:

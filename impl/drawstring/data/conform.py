@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pat
 
+from drawstring.data.float_texts import float_texts
 from drawstring.data.types import LIST_ELEMENT, hudi_type, is_list
 from drawstring.errors import CorruptFileError, SchemaError
 from drawstring_spec.meta_fields import META_FIELDS
@@ -182,8 +183,12 @@ def _cast_values(array: pa.Array, target: pa.DataType, path: str, rules: _Rules)
     if rules.may_promote and pat.is_float32(array.type) and target == pa.float64():
         # As Java promotes: 0.1 stays 0.1, which the nearest double of the float's own value would not.
         array = pc.cast(array, pa.string())
+    # Java rounds an integer of an old file to the nearest float; a caller's must be one.
+    rounds = rules.may_promote and pat.is_integer(array.type) and target in _FLOAT_BITS
+    if rules.may_promote and pat.is_floating(array.type) and target == pa.string():
+        return float_texts(array)
     try:
-        return pc.cast(array, target, safe=True)
+        return pc.cast(array, target, safe=not rounds)
     except pa.ArrowInvalid as error:
         raise SchemaError(
             f"Column {path!r} has values of type {array.type} that {target} does not hold: {error}.",
@@ -269,6 +274,7 @@ def _holds(target: pa.DataType, source: pa.DataType, rules: _Rules) -> bool:
         natural == target
         or (natural, target) in _WIDENINGS
         or (pat.is_fixed_size_binary(natural) and target == pa.binary())
+        or (rules.may_promote and natural in _FLOAT_BITS and target == pa.string())
         or (rules.may_promote and {natural, target} == {pa.string(), pa.binary()})
     )
 

@@ -160,6 +160,28 @@ def test_an_integer_column_that_became_text_is_read_as_text():
     assert widen(pa.table({"a": [12]}), pa.schema([("a", pa.string())]), path="f").to_pylist() == [{"a": "12"}]
 
 
+def test_an_integer_column_that_became_floats_is_rounded_as_java_rounds():
+    file = pa.table({"a": pa.array([2**31 - 1, 16_777_217, -7, None], pa.int32())})
+    widened = widen(file, pa.schema([("a", pa.float32())]), path="f")
+    assert widened["a"].to_pylist() == [2.0**31, 16_777_216.0, -7.0, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "texts"),
+    [
+        (pa.float32(), [0.1, -1e10, 3.0, None, 1.5e-5], ["0.1", "-1.0E10", "3.0", None, "1.5E-5"]),
+        (pa.float64(), [0.1, 1e300, 1e7, 9999999.0, -0.0], ["0.1", "1.0E300", "1.0E7", "9999999.0", "-0.0"]),
+        (pa.float64(), [0.001, 0.00099, 0.0125, 120.5, 0.25], ["0.001", "9.9E-4", "0.0125", "120.5", "0.25"]),
+        (pa.float64(), [12345678.9, 1e-300], ["1.23456789E7", "1.0E-300"]),
+        (pa.float64(), [float("nan"), float("inf"), -float("inf"), 0.0], ["NaN", "Infinity", "-Infinity", "0.0"]),
+        (pa.float64(), [], []),
+    ],
+)
+def test_a_column_of_floats_that_became_text_has_the_texts_of_java(kind, values, texts):
+    file = pa.table({"a": pa.array(values, kind)})
+    assert widen(file, pa.schema([("a", pa.string())]), path="f")["a"].to_pylist() == texts
+
+
 def test_a_two_level_list_of_java_is_a_list():
     file = pa.table({"a": pa.array([[1, 2]], pa.list_(pa.field("array", pa.int32(), nullable=False)))})
     schema = pa.schema([("a", pa.list_(pa.field("element", pa.int32())))])

@@ -137,9 +137,7 @@ def _refuse_cleaned_snapshot(context: TableContext, now: Timeline, instant: Inst
 def _cleaned_groups(context: TableContext, clean: Instant) -> frozenset[FileGroupId]:
     """File groups of which a clean's plan deletes a file."""
     requested = Instant(clean.requested_time, clean.action, State.REQUESTED)
-    plan = (read_payload(context.ports.storage, context.config, requested) or {}).get(
-        "filePathsToBeDeletedPerPartition"
-    )
+    plan = read_payload(context.ports.storage, context.config, requested) or {}
     return frozenset(
         FileGroupId(partition, parse_data_file_name(str(info["filePath"]).rsplit("/", 1)[-1]).file_id)
         for partition, infos in (plan.get("filePathsToBeDeletedPerPartition") or {}).items()

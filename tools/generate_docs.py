@@ -15,6 +15,9 @@ from drawstring import errors, options
 from drawstring_spec import errata, requirements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tools"))  # this file is loaded by its path, too
+
+import model_pages  # noqa: E402  # found by the line above
 
 
 def render_errors() -> str:
@@ -45,6 +48,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/errors.md": render_errors,
     "docs/reference/options.md": options.render_markdown,
     "docs/reference/requirements.md": requirements.render_markdown,
+    **model_pages.PAGES,
 }
 
 

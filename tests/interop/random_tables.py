@@ -2,13 +2,14 @@
 
 A seed decides everything: how the table is keyed, partitioned, indexed and merged, and which operations follow each
 other. Operations that Java itself refuses are passed over, and so are queries that it cannot answer; what both answer
-is compared in all columns and types. ``python -m interop.random_tables --seeds 1-50`` (with ``tests`` on the path)
-looks for more, and keeps the tables on which the answers differ.
+is compared in all columns and types. ``PYTHONPATH=tests python -m interop.random_tables --seeds 1-50`` looks for more,
+and keeps the tables on which the answers differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import sys
@@ -249,7 +250,7 @@ def compare(table: RandomTable) -> Outcome:
             outcome.java_refused.append(f"{label}: {error.root[:200]}")
             continue
         try:
-            text = _difference(table.path, kind, arguments, expected)
+            text = _difference(table, kind, arguments, expected)
         except UnsupportedTableError as error:
             outcome.refused.append(f"{label}: {error}"[:300])
             continue
@@ -262,14 +263,36 @@ def compare(table: RandomTable) -> Outcome:
     return outcome
 
 
-def _difference(path: Path, kind: str, arguments: dict[str, Any], expected: pa.Table) -> str:
-    opened = ds.Table.open(str(path))
+def _difference(table: RandomTable, kind: str, arguments: dict[str, Any], expected: pa.Table) -> str:
+    opened = ds.Table.open(str(table.path))
     if kind == "cdc":
-        return change_difference(opened.changes(**arguments, cdc=True), expected)
+        lost = lost_in_images(table.choices.schema)
+        changes = opened.changes(**arguments, cdc=True)
+        return change_difference(without_members(changes, lost), without_members(expected, lost))
     if kind == "changes":
         return difference(opened.changes(**arguments), expected)
     actual = opened.read(read_optimized=True) if "read_optimized" in arguments else opened.read(**arguments)
     return difference(actual, expected)
+
+
+def lost_in_images(schema: pa.Schema) -> frozenset[str]:
+    """Columns whose values Java loses in the images that it makes of a base file's rows.
+
+    It writes its own objects there: ``{"zero": false}`` for a decimal, the memory of a struct. Floats have more digits
+    than it takes to tell them.
+    """
+    kinds = (pa.types.is_nested, pa.types.is_decimal, pa.types.is_floating)
+    return frozenset(field.name for field in schema if any(is_kind(field.type) for is_kind in kinds))
+
+
+def without_members(changes: pa.Table, names: frozenset[str]) -> pa.Table:
+    """Change data whose images lack some members."""
+    images = {}
+    for side in ("before", "after"):
+        parsed = [json.loads(text or "null") for text in changes[side].to_pylist()]
+        kept = [image and {name: value for name, value in image.items() if name not in names} for image in parsed]
+        images[side] = pa.array([json.dumps(image) for image in kept], pa.string())
+    return pa.table({"op": changes["op"], "ts_ms": changes["ts_ms"], **images})
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
 """Random tables that Java Hudi writes just now: a few fixed seeds, and what the hunt with many more had to show.
 
-``python -m interop.random_tables --seeds 1-50`` hunts; what it finds is kept as a test of its own where the fault was.
+``PYTHONPATH=tests python -m interop.random_tables --seeds 1-50`` hunts; what it finds is kept as a test of its own,
+where the fault was.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from interop import random_tables
 
 pytestmark = pytest.mark.interop
 
-SEEDS = (201, 301)
+SEEDS = (203, 205)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

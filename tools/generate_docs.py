@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from drawstring import errors, options
 from drawstring_spec import errata, requirements
@@ -43,10 +45,76 @@ def render_errors() -> str:
     return "\n".join(lines) + "\n"
 
 
+PLANTED_BUGS = REPOSITORY / "tests" / "quality" / "planted_bugs.json"
+MODEL_TOOLS = {"explorer": "explorer", "tlc": "TLC", "hypothesis": "random walks", "histories": "refinement"}
+IMPLEMENTATION_TOOLS = {
+    "play": "directed history",
+    "tlc": "TLC on its trace",
+    "histories": "seeded histories",
+    "hypothesis": "two writers by Hypothesis",
+    "unit": "unit tests",
+}
+_BUGS_HEAD = """\
+# Planted bugs
+
+Each rule below was broken on purpose, alone, and each tool was set to find it. Generated from
+`tests/quality/planted_bugs.json`, which `PYTHONPATH=tests .venv/bin/python -m quality.measure` writes: every cell is
+what a tool said, within budgets that are small on purpose. **yes** is followed by how it was found; *no* by how much
+was looked at in vain; *-* by why the tool was not asked. No bug escapes all tools; a test measures a sample again.
+"""
+_BUGS_OF_THE_MODEL = """
+## In the model
+
+A member of `PlantedBug` breaks a rule of `drawstring_model`. The *explorer* gives the length of the shortest history
+that breaks a promise, within the bounds of the bug's test; *TLC* the same, the rule broken in `tla/PlantedBugs.tla`.
+*Random walks* are Hypothesis's, within the same bounds. *Refinement* asks whether the implementation, which does not
+have the bug, is found to differ from a model that has it: the first of the seeded histories that does.
+"""
+_BUGS_OF_THE_IMPLEMENTATION = """
+## In the implementation
+
+A mutant of `tests/quality/mutants.py` breaks a rule of production code under the simulator. The *directed history* is
+made for it, judged by the model, by the raw bytes and by readers: those that object are named. *TLC on its trace*
+takes the same history, event by event, as `tla/Trace.tla` says. *Seeded histories* and *two writers by Hypothesis*
+know nothing of the bug. *Unit tests* are those of the protocol, the locks and the timeline, the first that fails.
+"""
+
+
+def render_planted_bugs() -> str:
+    """The page of planted bugs: which tool catches which, as it was measured."""
+    measured = json.loads(PLANTED_BUGS.read_text(encoding="utf-8"))
+    model, implementation = measured["model"], measured["implementation"]
+    counted = f"\n{len(model) + len(implementation)} bugs: {len(model)} of the model, {len(implementation)} of the "
+    lines = [_BUGS_HEAD + counted + "implementation.\n" + _BUGS_OF_THE_MODEL]
+    lines += _table("what is broken", MODEL_TOOLS, {f"`{name}`: {row['about']}": row for name, row in model.items()})
+    lines += [_BUGS_OF_THE_IMPLEMENTATION]
+    lines += _table("what is broken", IMPLEMENTATION_TOOLS, implementation)
+    return "\n".join(lines) + "\n"
+
+
+def _table(first: str, tools: Mapping[str, str], rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = ["| " + " | ".join([first, *tools.values()]) + " |", "|---" * (len(tools) + 1) + "|"]
+    for name, row in rows.items():
+        lines.append("| " + " | ".join([name, *(_cell(row.get(tool)) for tool in tools)]) + " |")
+    caught = [sum(bool(row.get(tool, {}).get("caught")) for row in rows.values()) for tool in tools]
+    asked = [sum("caught" in row.get(tool, {}) for row in rows.values()) for tool in tools]
+    totals = [f"{one} of {of}" for one, of in zip(caught, asked, strict=True)]
+    return [*lines, "| " + " | ".join(["**caught, of those asked**", *totals]) + " |"]
+
+
+def _cell(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "not measured"
+    if "not_asked" in found:
+        return f"- ({found['not_asked']})"
+    return f"**yes** ({found['how']})" if found["caught"] else f"*no* ({found['how']})"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/errata.md": errata.render_errata,
     "docs/reference/errors.md": render_errors,
     "docs/reference/options.md": options.render_markdown,
+    "docs/reference/planted-bugs.md": render_planted_bugs,
     "docs/reference/requirements.md": requirements.render_markdown,
     **model_pages.PAGES,
 }

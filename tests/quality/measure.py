@@ -51,8 +51,8 @@ Found = Mapping[str, Any]
 DATA = Path(__file__).with_name("planted_bugs.json")
 TESTS = Path(__file__).resolve().parents[1]
 WALKS = 100
-EXAMPLES = 25
-SEEDS = 30
+EXAMPLES = 10
+SEEDS = 10
 UNIT_TESTS = ("unit/impl/protocol", "unit/impl/locks")
 PLANTED_VARIABLE = "DRAWSTRING_PLANTED_BUG"
 

@@ -2,9 +2,10 @@
 
 Whose duty: the same columns, types and rows as `drawstring.read.arrow_reader` gives. Files that were written with
 the table's columns as they are now, or with fewer of them, are scanned natively, partition values taken from the
-path. Where log files lie beside one, its scan leaves out the rows that they touch, and an Arrow task gives what has
-become of those. Files of an older schema (other types, renamed columns), and tables on a storage that this Spark
-cannot open, are read by Arrow in tasks (`drawstring.spark.ways`).
+path. Where log files lie beside one, its scan leaves out the rows that they touch; what has become of
+those is read beside it, in the driver where it is little, else by Arrow tasks. Files of an older schema (other types,
+renamed columns), and tables on a storage that this Spark cannot open, are read by Arrow in tasks
+(`drawstring.spark.ways`).
 """
 
 from __future__ import annotations

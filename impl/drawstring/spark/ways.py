@@ -37,7 +37,7 @@ class Way(StrEnum):
     NATIVE = "native"
     """Spark scans the base file; there are no log files."""
     MERGED = "native, merged"
-    """Spark scans the base file's rows that no log file replaces or deletes; an Arrow task gives those that do."""
+    """Spark scans the base file's rows that no log file touches; what has become of the others is read beside it."""
     ARROW = "arrow"
     """An Arrow task reads the slice with the embedded reader's code."""
 

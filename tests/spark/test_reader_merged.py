@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime as dt
+import functools
 import logging
+from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,11 +19,20 @@ import drawstring as ds
 from bench.merge_on_read import append_delta_commit, make_merge_on_read
 from drawstring.errors import CorruptFileError, EngineError, UnsupportedTableError
 from drawstring.files import BaseFile, FileGroupId
+from drawstring.ports import TaskContext
+from drawstring.read.arrow_reader import query_schema, slice_query
+from drawstring.read.merge_reader import read_slice, row_keys
+from drawstring.read.schema import resolve_schema
+from drawstring.read.view import load_snapshot
 from drawstring.spark import reader, row_bits, touched
 from drawstring.spark.reader import slice_ways
 from drawstring.spark.row_bits import MAX_FILES, MarkedFile
+from drawstring.spark.slice_tasks import rows_frame, touched_rows
+from drawstring.spark.types import spark_schema
 from drawstring.spark.ways import Way
 from drawstring_conformance.compare import difference
+from spark.golden import in_types
+from unit.impl.read.golden_memory import GoldenTable
 
 SCHEMA = pa.schema([("id", pa.string()), ("part", pa.string()), ("ts", pa.int64()), ("v", pa.float64())])
 
@@ -108,6 +123,97 @@ def test_log_files_that_are_read_in_tasks_touch_the_same_rows(make_merged, spark
     monkeypatch.setattr(touched, "_HERE_LOG_BYTES", -1)
     assert ways(path, spark) == [(Way.MERGED, "")] * 2
     assert compared(path, spark) == ""
+
+
+def plan_of(path, spark):
+    return ds.Table.open(path).to_spark(spark)._jdf.queryExecution().executedPlan().toString()
+
+
+def test_no_python_task_reads_what_the_driver_has_read(make_merged, spark, monkeypatch):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0), ("k04", "p", 9, -1.0), ("new", "q", 1, -2.0), deletes=["k02"])
+    assert "MapInArrow" not in plan_of(path, spark)
+    monkeypatch.setattr(touched, "_HERE_LOG_BYTES", -1)
+    assert "MapInArrow" in plan_of(path, spark)
+
+
+def test_more_rows_than_the_driver_hands_over_are_read_by_tasks(make_merged, spark, monkeypatch):
+    path = make_merged()
+    append(path, ("k01", "p", 11, -1.0), ("k04", "p", 9, -1.0), ("new", "q", 1, -2.0), deletes=["k02"])
+    monkeypatch.setattr(touched, "HERE_ROWS_BYTES", 0)
+    assert "MapInArrow" in plan_of(path, spark)
+    assert compared(path, spark) == ""
+
+
+def test_rows_of_every_type_that_the_driver_hands_over_are_the_same(spark):
+    utc = dt.datetime(1969, 12, 31, 23, 59, 59, 999_000, dt.UTC)
+    local = dt.datetime(2024, 3, 10, 2, 30, tzinfo=dt.UTC).replace(tzinfo=None)  # no such time in the session's zone
+    fields = {
+        "instant_ms": (pa.timestamp("ms", "UTC"), utc),
+        "instant": (pa.timestamp("us", "UTC"), utc),
+        "local_ms": (pa.timestamp("ms"), local),
+        "local": (pa.timestamp("us"), local),
+        "day": (pa.date32(), dt.date(1, 1, 1)),
+        "decimal": (pa.decimal128(38, 18), Decimal("-12345678901234567890.123456789012345678")),
+        "bytes": (pa.binary(), b"\0\xff"),
+        "texts": (pa.list_(pa.string()), ["a", None, ""]),
+        "counts": (pa.map_(pa.string(), pa.timestamp("us", "UTC")), [("a", utc), ("b", None)]),
+        "nested": (pa.struct([("at", pa.list_(pa.timestamp("us"))), ("n", pa.int32())]), {"at": [local], "n": -1}),
+    }
+    columns = [pa.array([value, None, value], kind) for kind, value in fields.values()]
+    table = pa.table(columns, names=list(fields))
+    frame = rows_frame(spark, table.slice(1), spark_schema(table.schema))
+    assert frame.schema == spark_schema(table.schema)
+    assert difference(in_types(frame.toArrow(), table.schema), table.slice(1)) == ""
+
+
+def test_rows_behind_an_empty_piece_are_handed_over_too(spark):
+    one = pa.table({"n": [1]})
+    pieces = pa.concat_tables([one, one.slice(1), one])
+    assert [len(chunk) for chunk in pieces["n"].chunks] == [1, 0, 1]
+    assert rows_frame(spark, pieces, spark_schema(one.schema)).count() == len(pieces)
+
+
+def of_golden(name):
+    """What the driver finds out of each slice that has log files beside its base file, and the question it is asked."""
+    table = GoldenTable(name)
+    context = table.context()
+    snapshot = load_snapshot(context)
+    schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    query = functools.partial(slice_query, context, schema, snapshot, query_schema(context, schema))
+    task = TaskContext(table.storage, 0, 0)
+    queries = [query(one) for one in snapshot.slices if one.log_files and one.base_file is not None]
+    return [(task, one, touched.read_replaced(task, one)) for one in queries]
+
+
+WITH_POSITIONS = ["mor_event_time_ordering", "mor_basic", "cdc_mor_compaction", "no_meta_fields_mor"]
+
+
+@pytest.mark.parametrize("name", WITH_POSITIONS)
+def test_positions_touch_the_rows_that_keys_touch_and_no_key_is_read(name, monkeypatch):
+    by_positions = of_golden(name)
+    for task, query, found in by_positions:
+        by_keys = touched.read_replaced(task, dataclasses.replace(query, positions=False))
+        assert (found.bits, found.num_rows) == (by_keys.bits, by_keys.num_rows)
+        assert difference(found.rows, by_keys.rows) == ""
+    monkeypatch.setattr(touched, "row_keys", None)
+    assert [found.bits for _, _, found in of_golden(name)] == [found.bits for _, _, found in by_positions]
+
+
+def test_a_position_behind_the_base_file_is_refused(monkeypatch):
+    monkeypatch.setattr(touched, "open_base_file", lambda *_: SimpleNamespace(num_rows=1))
+    with pytest.raises(CorruptFileError, match="does not have"):
+        of_golden("mor_event_time_ordering")
+
+
+@pytest.mark.parametrize("name", [*WITH_POSITIONS, "index_record_mor", "mor_partial_update"])
+def test_what_the_driver_reads_is_what_tasks_would(name):
+    for task, query, found in of_golden(name):
+        read = touched_rows(query, touched.read_touched(task, query), None)
+        rows = read_slice(task, read.query)
+        if read.without is not None:
+            rows = rows.filter(pc.invert(pc.is_in(row_keys(rows, query.rules), value_set=read.without)))
+        assert difference(found.rows, rows.select(query.columns.names)) == ""
 
 
 def test_a_broken_log_file_is_named_when_tasks_read_it(make_merged, spark, monkeypatch, tmp_path):

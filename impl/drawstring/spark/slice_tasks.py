@@ -120,7 +120,8 @@ def rows_frame(spark: SparkSession, rows: pa.Table, structure: StructType) -> Da
         structure: the columns, as Spark has them.
 
     """
-    return spark.createDataFrame(as_spark_takes_it(rows), structure)
+    # In one piece: Spark stops reading at a batch without rows, and tables have such pieces.
+    return spark.createDataFrame(as_spark_takes_it(rows).combine_chunks(), structure)
 
 
 def _read(job: _Job, batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pat
 
-from drawstring.data.float_texts import float_texts
+from drawstring.data.promotions import promoted, promotes
 from drawstring.data.types import LIST_ELEMENT, hudi_type, is_list
 from drawstring.errors import CorruptFileError, SchemaError
 from drawstring_spec.meta_fields import META_FIELDS
@@ -89,7 +89,7 @@ def widen(table: pa.Table, schema: pa.Schema, *, path: str) -> pa.Table:
         path: of the file, for the message.
 
     Raises:
-        CorruptFileError: a column has a type that never became the table's.
+        CorruptFileError: a column has a type that cannot become the table's, or values that do not fit.
 
     """
     if table.schema.equals(schema):
@@ -180,15 +180,8 @@ def _cast_values(array: pa.Array, target: pa.DataType, path: str, rules: _Rules)
             f"Column {path!r} has type {array.type}; the table's type {target} does not hold it without loss.",
             way_out=_type_way_out(array.type, target),
         )
-    if rules.may_promote and pat.is_float32(array.type) and target == pa.float64():
-        # As Java promotes: 0.1 stays 0.1, which the nearest double of the float's own value would not.
-        array = pc.cast(array, pa.string())
-    # Java rounds an integer of an old file to the nearest float; a caller's must be one.
-    rounds = rules.may_promote and pat.is_integer(array.type) and target in _FLOAT_BITS
-    if rules.may_promote and pat.is_floating(array.type) and target == pa.string():
-        return float_texts(array)
     try:
-        return pc.cast(array, target, safe=not rounds)
+        return promoted(array, target) if rules.may_promote else pc.cast(array, target)
     except pa.ArrowInvalid as error:
         raise SchemaError(
             f"Column {path!r} has values of type {array.type} that {target} does not hold: {error}.",
@@ -274,8 +267,7 @@ def _holds(target: pa.DataType, source: pa.DataType, rules: _Rules) -> bool:
         natural == target
         or (natural, target) in _WIDENINGS
         or (pat.is_fixed_size_binary(natural) and target == pa.binary())
-        or (rules.may_promote and natural in _FLOAT_BITS and target == pa.string())
-        or (rules.may_promote and {natural, target} == {pa.string(), pa.binary()})
+        or (rules.may_promote and promotes(natural, target))
     )
 
 
@@ -284,9 +276,9 @@ def _holds_integer(target: pa.DataType, natural: pa.DataType, rules: _Rules) -> 
         return rules.may_narrow or _INTEGERS[target] >= _INTEGERS[natural]
     if target in _FLOAT_BITS:
         return rules.may_promote or _FLOAT_BITS[target] >= _INTEGERS[natural]
-    if pat.is_decimal(target):
+    if pat.is_decimal(target) and not rules.may_promote:
         return bool(target.precision - target.scale >= (10 if natural == pa.int32() else 19))
-    return rules.may_promote and target == pa.string()
+    return rules.may_promote and promotes(natural, target)
 
 
 def _holds_timestamp(target: pa.DataType, source: pa.DataType) -> bool:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from drawstring_model.config import CLEANED, CLUSTERED, COPY_ON_WRITE, MERGE_ON_READ, ClockKind, ConcurrencyControl, Config
+from drawstring_model.config import (
+    CLEANED,
+    CLUSTERED,
+    COPY_ON_WRITE,
+    MERGE_ON_READ,
+    ClockKind,
+    ConcurrencyControl,
+    Config,
+)
 from drawstring_model.core.protocol import NotEnabledError, apply, enabled, protocol_of, refusal, storage_view
 from drawstring_model.core.reader import read_snapshot
 from drawstring_model.core.state import FREE, AbortReason, Move, Phase, TimelineFile, initial_state

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drawstring_model.config import (
-    CLEANED,
-    CLUSTERED,
-    COPY_ON_WRITE,
-    MERGE_ON_READ,
-    ClockKind,
-    ConcurrencyControl,
-    Config,
-)
+from drawstring_model.catalogue import assembled, known_modules
+from drawstring_model.config import ClockKind, ConcurrencyControl, Config
 from drawstring_model.core.protocol import NotEnabledError, apply, enabled, protocol_of, refusal, storage_view
 from drawstring_model.core.reader import read_snapshot
 from drawstring_model.core.state import FREE, AbortReason, Move, Phase, TimelineFile, initial_state
@@ -309,7 +302,7 @@ def test_a_rollback_that_was_interrupted_is_continued_by_the_next_writer():
     assert view.heartbeats == frozenset()
 
 
-EVERY_MODULE = (*MERGE_ON_READ, *CLUSTERED[len(COPY_ON_WRITE) :], *CLEANED[len(COPY_ON_WRITE) :])
+EVERY_MODULE = assembled(known_modules())
 
 
 def test_every_step_of_the_protocol_has_one_rule():

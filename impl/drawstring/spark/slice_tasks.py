@@ -120,8 +120,20 @@ def rows_frame(spark: SparkSession, rows: pa.Table, structure: StructType) -> Da
         structure: the columns, as Spark has them.
 
     """
-    # In one piece: Spark stops reading at a batch without rows, and tables have such pieces.
-    return spark.createDataFrame(as_spark_takes_it(rows).combine_chunks(), structure)
+    return spark.createDataFrame(in_fresh_pieces(as_spark_takes_it(rows)), structure)
+
+
+def in_fresh_pieces(table: pa.Table) -> pa.Table:
+    """Return the same rows with each column in one array of its own, which is no slice of a longer one.
+
+    Spark stops reading at a piece without rows, and tables have such pieces. Of nested columns with nulls it takes the
+    offsets and the nulls apart, which Arrow does not put together again where they begin inside a longer array.
+    `pyarrow.Table.combine_chunks` leaves a single slice as it is.
+    """
+    if not table.num_columns:
+        return table  # a table made of no columns has no rows
+    columns = [pa.concat_arrays(column.chunks) if column.num_chunks else column for column in table.columns]
+    return pa.table(columns, schema=table.schema)
 
 
 def _read(job: _Job, batches: Batches) -> Iterator[pa.RecordBatch]:

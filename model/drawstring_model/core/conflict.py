@@ -31,10 +31,13 @@ from drawstring_spec.steps import Step
 
 def candidates(world: World, writer: Writer, config: Config) -> tuple[Commit, ...]:
     """Commits that `writer` did not build on, but for those that keep all rows as they are."""
+    unseen = {time for module in modules_of(config) for time in module.unseen(world, config)}
     return tuple(
         commit
         for commit in world.commits
-        if (commit.requested, commit.completion) not in writer.snapshot and not keeps_rows(world, commit, config)
+        if (commit.requested, commit.completion) not in writer.snapshot
+        and commit.requested not in unseen
+        and not keeps_rows(world, commit, config)
     )
 
 

@@ -145,6 +145,16 @@ class Module:
         del world, visible, config
         return None
 
+    def as_read(self, world: World, visible: Collection[Time], config: Config) -> tuple[World, Collection[Time]]:
+        """`world` and the instants `visible` as those see them who read the timeline and list files now."""
+        del config
+        return world, visible
+
+    def unseen(self, world: World, config: Config) -> Collection[Time]:
+        """Completed writes that a writer does not find any more when it compares its work with others'."""
+        del world, config
+        return ()
+
     def planned(
         self, world: World, snapshot: Snapshot, changes: Changes, homes: Mapping[Key, Group], config: Config
     ) -> tuple[PlannedFile, ...] | None:

@@ -42,12 +42,20 @@ def keeps_rows(world: World, commit: Commit, config: Config) -> bool:
     return any(module.keeps_rows(world, commit) for module in modules_of(config))
 
 
+def as_read(world: World, visible: Collection[Time], config: Config) -> tuple[World, Collection[Time]]:
+    """`world` and the instants `visible` as the timeline and a listing of the files show them now."""
+    for module in modules_of(config):
+        world, visible = module.as_read(world, visible, config)
+    return world, visible
+
+
 def file_slices(world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile]:
     """What is read of each file group where the instants `visible` are.
 
     A module that knows of more than whole files may answer in its way. Without one it is the file with the greatest
     requested time in `visible` (then the greatest token). Of file groups that a module hides nothing is read.
     """
+    world, visible = as_read(world, visible, config)
     slices = _slices(world, visible, config)
     hidden = {group for module in modules_of(config) for group in module.hidden(world, visible, config)}
     return {group: file for group, file in slices.items() if group not in hidden} if hidden else slices

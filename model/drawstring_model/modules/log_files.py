@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from drawstring_model.core.config import Config, SnapshotTime
 from drawstring_model.core.module import Module, Snapshot, part
-from drawstring_model.core.reader import apply_changes, keeps_rows
+from drawstring_model.core.reader import apply_changes, as_read, keeps_rows
 from drawstring_model.core.state import (
     Changes,
     Commit,
@@ -86,6 +86,7 @@ def read_slice(world: World, group: Group, visible: Collection[Time], config: Co
 
     Where it is the slice of a pending compaction, the slice before it is read too: nobody merged that yet.
     """
+    world, visible = as_read(world, visible, config)
     files = [file for file in world.files if file.group == group]
     planned = {plan.requested for plan in pending_plans(world) for each in plan.inputs if each.group == group}
     bases = {file.requested: file for file in files if not file.is_log and file.requested not in planned}

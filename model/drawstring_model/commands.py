@@ -115,7 +115,7 @@ def check_command(
     snapshot times do not give), with 1 where one is, and with 3 where none is, but not every state was looked at.
     """
     try:
-        modules = assembled(module or (), without or (), _settings(switch or []))
+        modules = assembled([*(module or ()), *storage.modules], without or (), _settings(switch or []))
         kind, ticks = clock_of(clock, skew)
         concurrency, lock_expiries = control_of(control, lock, modules)
         workload = parsed_workload(operation or [])
@@ -137,7 +137,7 @@ def check_command(
         clock=kind,
         concurrency=concurrency,
         key_check=key_check,
-        put_if_absent=storage is Storage.PUT_IF_ABSENT,
+        put_if_absent=storage is not Storage.REPLACES,
         salt=salt,
         rollback=rollback,
         snapshot_time=snapshot_time,

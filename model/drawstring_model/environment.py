@@ -1,4 +1,8 @@
-"""The surroundings of a protocol as an operator names them: clocks, locks, storage; and what each is in a `Config`."""
+"""The surroundings of a protocol as an operator names them: clocks, locks, storage; and what each is in a `Config`.
+
+A process that hangs needs no step of its own: it takes none for as long as one likes, while the others take theirs.
+What others see of it is that its heartbeat or its lease runs out; when it wakes up, it goes on where it was.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,13 @@ class Storage(StrEnum):
     """It refuses."""
     REPLACES = "REPLACES"
     """It replaces the file."""
+    LOSES_ANSWERS = "LOSES_ANSWERS"
+    """It refuses, and the answer of one put that took effect does not reach its writer."""
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that know of it."""
+        return ("lost_answers",) if self is Storage.LOSES_ANSWERS else ()
 
 
 def clock_of(clock: Clock, skew: int) -> tuple[ClockKind, int]:

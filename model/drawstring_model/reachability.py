@@ -10,13 +10,18 @@ from drawstring_model.core.module import part
 from drawstring_model.core.state import World
 from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.cleaning import Cleans
+from drawstring_model.modules.archived import Archive, pending_writes
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
 from drawstring_model.modules.indexing import Index
 from drawstring_model.modules.log_compaction import LogPlans
 from drawstring_model.modules.log_files import Plans, pending_plans
+from drawstring_model.modules.metadata_table import MetadataFiles, pending_in_table
+from drawstring_model.modules.lost_answers import Unheard
 from drawstring_model.modules.queries import names_on_storage, running_query
 from drawstring_model.modules.rollback import rollbacks_of
+from drawstring_model.modules.savepoints import Restores, Savepoints
 from drawstring_spec.instants import State as InstantState
 
 
@@ -110,6 +115,13 @@ def insert_while_indexing(world: World) -> bool:
     )
 
 
+def metadata_ahead_of_table(world: World) -> bool:
+    """A write failed after its deltacommit in the metadata table completed, and another write completed after it."""
+    blocks, pending = part(world, MetadataFiles).blocks, pending_in_table(world)
+    failed = [block.completion for block in blocks if block.completion is not None and block.requested in pending]
+    return any(commit.completion > time for commit in world.commits for time in failed)
+
+
 def update_beside_a_clustering(world: World) -> bool:
     """A clustering completed, and a version of a file group that it replaced was written and never completed."""
     completed = {commit.requested for commit in world.commits}
@@ -121,6 +133,29 @@ def query_beyond_retention(world: World) -> bool:
     """A query runs, and a file that it is going to open was cleaned: it took too long."""
     query = running_query(world)
     return query is not None and not set(query.left) <= names_on_storage(world)
+
+
+def clean_beside_a_savepoint(world: World) -> bool:
+    """A clean deleted a later version of the file group, and kept the one that a savepoint names."""
+    files = {name for savepoint in part(world, Savepoints).all for name in savepoint.files}
+    cleaned = {name for clean in part(world, Cleans).all for name in clean.plan} - names_on_storage(world)
+    return any(gone[0] == kept[0] and gone[1] > kept[1] for gone in cleaned for kept in files)
+
+
+def pending_write_taken_back(world: World) -> bool:
+    """A restore is complete that took back a completed write and one that was pending."""
+    done = [restore for restore in part(world, Restores).all if restore.state is InstantState.COMPLETED]
+    return any(len(restore.plan) > 1 for restore in done)
+
+
+def complete_unheard(world: World) -> bool:
+    """Every write is complete, and the writer of one does not know."""
+    return bool(part(world, Unheard).processes) and len(world.commits) == world.started
+
+
+def archived_under_a_writer(world: World) -> bool:
+    """Instants have left the active timeline while a write was pending that was requested after they completed."""
+    return bool(part(world, Archive).dropped) and bool(pending_writes(world))
 
 
 WITNESSES: dict[Promise, Witness] = {
@@ -137,7 +172,12 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.INCREMENTAL_READS: completed_late,
     Promise.MERGED_LOGS_UNNEEDED: log_compacted_delete,
     Promise.INDEX_AGREES: insert_while_indexing,
+    Promise.METADATA_AGREES: metadata_ahead_of_table,
+    Promise.TRUE_OUTCOMES: complete_unheard,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
+    Promise.SAVEPOINTS_STAY: clean_beside_a_savepoint,
+    Promise.RESTORES_ARE_EXACT: pending_write_taken_back,
+    Promise.HISTORY_IS_WHOLE: archived_under_a_writer,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }
 """For each promise the situation that shows that it was put to the test."""

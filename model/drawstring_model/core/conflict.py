@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from drawstring_model.core.config import ConcurrencyControl, Config, PlantedBug
-from drawstring_model.core.module import Rule, modules_of
+from drawstring_model.core.module import Rule, given, modules_of
 from drawstring_model.core.reader import keeps_rows
 from drawstring_model.core.state import (
     WRITER,
@@ -86,7 +86,6 @@ class AbortWrite(Rule):
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """One move for each reason that can be there in the writer's phase."""
-        del config
         if writer.has_lock and world.lock != number:
             yield Move(self.step, number, reason=AbortReason.LOST_LOCK)
         if writer.phase in (Phase.BEATING, Phase.TIMED, Phase.LOOKED_UP) or writer.plan:
@@ -95,6 +94,9 @@ class AbortWrite(Rule):
             yield Move(self.step, number, reason=AbortReason.CONFLICT)
         if writer.phase is Phase.INFLIGHT and not writer.plan:
             for reason in (AbortReason.FENCED, AbortReason.CONFLICT, AbortReason.KEY_CONFLICT):
+                yield Move(self.step, number, reason=reason)
+        for module in modules_of(config):
+            for reason in module.gives_up(world, writer, number, config):
                 yield Move(self.step, number, reason=reason)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
@@ -107,9 +109,9 @@ class AbortWrite(Rule):
             AbortReason.CONFLICT: lambda: _conflict(world, writer, config) is AbortReason.CONFLICT,
             AbortReason.KEY_CONFLICT: lambda: _conflict(world, writer, config) is AbortReason.KEY_CONFLICT,
         }
-        if move.reason is None or not there[move.reason]():
-            return f"there is no reason to give up: {move.reason}"
-        return None
+        if move.reason is not None and (there[move.reason]() or _is_a_modules(world, writer, move, config)):
+            return None
+        return f"there is no reason to give up: {move.reason}"
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """What a writer still has to give back is known; nothing else."""
@@ -117,6 +119,12 @@ class AbortWrite(Rule):
         if move.reason is AbortReason.COLLISION and writer.phase < Phase.REQUESTED:
             writer = writer._replace(requested=0, parts=())
         return world, finished(ended(writer, Phase.ABORTED))
+
+
+def _is_a_modules(world: World, writer: Writer, move: Move, config: Config) -> bool:
+    """Whether a module makes the writer give up for the move's reason."""
+    number = given(move.writer)
+    return any(move.reason in module.gives_up(world, writer, number, config) for module in modules_of(config))
 
 
 def _collides(world: World, writer: Writer, config: Config) -> bool:

@@ -20,6 +20,7 @@ from drawstring_model.core.config import Config
 from drawstring_model.core.promises import Check, Promise
 from drawstring_model.core.state import (
     WRITER,
+    AbortReason,
     Changes,
     Commit,
     DataFile,
@@ -136,6 +137,11 @@ class Module:
         del world, writer, config
         return False
 
+    def gives_up(self, world: World, writer: Writer, number: int, config: Config) -> Collection[AbortReason]:
+        """Why process `number` has to give its operation up now, beside the core's reasons."""
+        del world, writer, number, config
+        return ()
+
     def lets_all_complete(self) -> bool:
         """Whether writers are not compared: all of one file group complete, and readers merge what they wrote."""
         return False
@@ -169,6 +175,16 @@ class Module:
 
     def removed(self, world: World) -> Collection[FileName]:
         """Data files of completed writes that are gone, or are going to be, by plan."""
+        del world
+        return ()
+
+    def kept_files(self, world: World, config: Config) -> Collection[FileName]:
+        """Data files whose slices no clean may take."""
+        del world, config
+        return ()
+
+    def taken_back(self, world: World) -> Collection[Time]:
+        """Writes whose requested file may be gone by plan, while an inflight file of theirs may still be put."""
         del world
         return ()
 

@@ -50,6 +50,14 @@ def test_a_broken_order_of_two_writers_is_told_with_its_reason(run):
     )
 
 
+def test_storage_that_loses_answers_is_survived_by_writers_that_look_and_by_no_others(run):
+    unheard = run("check", *TWO, "--storage", "loses_answers", "--json")
+    refused = run("check", *TWO, "--storage", "loses_answers", "--plant", "refused_by_itself", "--json")
+
+    assert found(unheard)["verdicts"]["outcomes are true"] == "holds"
+    assert found(refused)["verdicts"]["outcomes are true"] == "broken"
+
+
 def test_a_limit_that_was_reached_unbroken_exits_with_3(run):
     result = run("check", *SMALL, "--max-states", "50")
 

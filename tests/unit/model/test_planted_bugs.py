@@ -26,6 +26,8 @@ from drawstring_model.modules.clustering import Clustering
 from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
+from drawstring_model.modules.lost_answers import LostAnswers
+from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking, TaskRetries
 from drawstring_model.modules.queries import QueryModule
 
@@ -57,11 +59,22 @@ LOG_COMPACTED = replace(APPENDED, modules=(*COPY_ON_WRITE, LogFiles(), LogCompac
 # Two inserts, beside an index that is built.
 INDEXED = Config(modules=(*COPY_ON_WRITE, Indexing()), bounds=TWO_KEYS)
 
+# Two writes, the first of which may fail after it told the metadata table.
+TOLD = Config(
+    modules=(*COPY_ON_WRITE, MetadataTable()),
+    bounds=replace(TWO_KEYS, groups=2, faults=1, heartbeat_expiries=0, lock_expiries=0),
+)
+# One writer that sleeps in the lock, and another that has nothing to do but roll it back.
+TOLD_ASLEEP = replace(TOLD, bounds=replace(ONE_GROUP, workload=(upsert(1),), faults=2, crashes=0))
+
 # Buckets whose values are added up, and a task that is run twice.
 RETRIED = Config(
     modules=(*COPY_ON_WRITE, LogFiles(merge=MergeRule.SUM, begun_by_pending=False), NonBlocking(), TaskRetries()),
     bounds=ONE_GROUP,
 )
+
+# Two writers of one key, of whom one does not hear of one of its puts.
+UNHEARD = Config(modules=(*COPY_ON_WRITE, LostAnswers()), bounds=ONE_GROUP)
 
 # An insert and an update, beside one clustering.
 BESIDE_CLUSTERING = Config(modules=CLUSTERED, bounds=ONE_GROUP)
@@ -110,9 +123,17 @@ CASES = [
         (PlantedBug.SKIP_CATCH_UP, Promise.INDEX_AGREES, INDEXED),
         (PlantedBug.INDEX_WITHOUT_WAITING, Promise.INDEX_AGREES, INDEXED),
         (PlantedBug.WRITERS_IGNORE_INDEX, Promise.INDEX_AGREES, INDEXED),
+        (PlantedBug.COMPLETE_BEFORE_METADATA, Promise.METADATA_AGREES, TOLD),
+        (PlantedBug.COMPACT_PENDING_METADATA, Promise.METADATA_AGREES, TOLD),
+        (PlantedBug.SKIP_METADATA_ROLLBACK, Promise.METADATA_AGREES, TOLD),
+        (PlantedBug.ROLL_BACK_LAST_METADATA, Promise.METADATA_AGREES, TOLD),
+        (PlantedBug.IGNORE_BURIED_METADATA, Promise.METADATA_AGREES, TOLD),
+        (PlantedBug.UNFENCED_METADATA, Promise.METADATA_AGREES, TOLD_ASLEEP),
         (PlantedBug.LOG_COMPACT_BESIDE_PENDING, Promise.LATEST_SNAPSHOT, LOG_COMPACTED),
         (PlantedBug.LOG_COMPACT_WITHOUT_DELETES, Promise.MERGED_LOGS_UNNEEDED, LOG_COMPACTED),
         (PlantedBug.KEEP_RETRIED_FILES, Promise.LATEST_SNAPSHOT, RETRIED),
+        (PlantedBug.REFUSED_BY_ITSELF, Promise.TRUE_OUTCOMES, UNHEARD),
+        (PlantedBug.COMPLETE_AGAIN, Promise.NO_UNDONE_WRITE, UNHEARD),
         (PlantedBug.DELETE_LATE_LOGS, Promise.NO_UNDONE_WRITE, APPENDED),
         (PlantedBug.SKIP_DELETE_BLOCKS, Promise.NO_RESURRECTED_DELETE, APPENDED),
         (PlantedBug.PLAN_PENDING_LOGS, Promise.PLANNED_FILES_STAY, APPENDED_WITH_A_CRASH),

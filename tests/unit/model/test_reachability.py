@@ -22,6 +22,8 @@ from drawstring_model.invariants import Promise
 from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles
+from drawstring_model.modules.lost_answers import LostAnswers
+from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.reachability import WITNESSES
 
@@ -46,6 +48,10 @@ BOUNDS = {
     ),
     Promise.MERGED_LOGS_UNNEEDED: Config(modules=(*COPY_ON_WRITE, LogFiles(), LogCompaction()), bounds=APPENDED),
     Promise.INDEX_AGREES: Config(modules=(*COPY_ON_WRITE, Indexing()), bounds=DISJOINT),
+    Promise.METADATA_AGREES: Config(modules=(*COPY_ON_WRITE, MetadataTable()), bounds=CONFLICTING),
+    Promise.TRUE_OUTCOMES: Config(
+        modules=(*COPY_ON_WRITE, LostAnswers()), bounds=replace(CONFLICTING, groups=1, faults=0)
+    ),
     Promise.CLUSTERING_KEEPS_ROWS: Config(modules=CLUSTERED, bounds=replace(CONFLICTING, groups=1, faults=0)),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }

@@ -31,6 +31,7 @@ from drawstring_model.core.state import DataFile, Move, Phase, World, Writer
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import INVARIANTS, Promise
 from drawstring_model.modules.clustering import completed_clusterings
+from drawstring_model.modules.lost_answers import LostAnswers
 from drawstring_model.modules.rollback import rollbacks_of
 from drawstring_model.narrate import narrate
 from drawstring_spec.instants import State as InstantState
@@ -329,6 +330,7 @@ class TestS39APutIsRefusedBecauseOfItsOwnSuccess:
     """14375, 14373, 12927: after a lost answer a put is repeated, and refused; was the first one ours?"""
 
     COLLIDING = Config(clock=ClockKind.NON_MONOTONIC, bounds=replace(TWO_KEYS, groups=2))
+    UNHEARD = Config(modules=(*COPY_ON_WRITE, LostAnswers()), bounds=replace(TWO_UPSERTS, faults=1, crashes=0))
 
     def test_to_take_every_refusal_for_ones_own_success_takes_anothers_instant(self):
         config = replace(self.COLLIDING, planted=PlantedBug.ADOPT_COLLIDING_TIME)
@@ -339,3 +341,13 @@ class TestS39APutIsRefusedBecauseOfItsOwnSuccess:
 
     def test_to_give_up_where_it_could_be_anothers_is_safe(self):
         assert not broken_invariants(self.COLLIDING)
+
+    def test_to_take_every_refusal_for_anothers_gives_up_a_complete_write(self):
+        config = replace(self.UNHEARD, planted=PlantedBug.REFUSED_BY_ITSELF)
+
+        example = shortest(config, Promise.TRUE_OUTCOMES)
+
+        assert example.finding == "the write 1 is complete, and its writer has given it up"
+
+    def test_to_look_what_the_file_says_is_right_for_the_timeline_and_for_the_lock(self):
+        assert not broken_invariants(self.UNHEARD)

@@ -27,6 +27,7 @@ from drawstring_model.config import (
     Bounds,
     ConcurrencyControl,
     Config,
+    PlantedBug,
     SnapshotTime,
 )
 from drawstring_model.invariants import Promise
@@ -36,8 +37,11 @@ from drawstring_model.modules.compaction import Compaction
 from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
+from drawstring_model.modules.lost_answers import LostAnswers
+from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.modules.queries import QueryModule
+from drawstring_model.modules.query_types import QueryTypes
 
 Model = Mapping[str, Any]
 """An entry of the manifest."""
@@ -63,7 +67,9 @@ OF_COPY_ON_WRITE = {
 OF_LOG_COMPACTION = {"MergedLogsUnneeded": Promise.MERGED_LOGS_UNNEEDED}
 OF_INDEXING = {"IndexAgrees": Promise.INDEX_AGREES}
 OF_NON_BLOCKING = {"IncrementalReads": Promise.INCREMENTAL_READS}
+OF_QUERY_TYPES = {"CapturedChanges": Promise.CAPTURED_CHANGES, "ReadOptimizedReads": Promise.READ_OPTIMIZED}
 OF_CLUSTERING = {"ClusteringKeepsRows": Promise.CLUSTERING_KEEPS_ROWS}
+OF_LOST_ANSWERS = {"OutcomesAreTrue": Promise.TRUE_OUTCOMES}
 OF_CLEANING = {
     "ConsistentReadInRetention": Promise.CONSISTENT_READ,
     "NoLostUpdate": Promise.NO_LOST_UPDATE,
@@ -73,14 +79,18 @@ OF_CLEANING = {
     "LegalTransitions": Promise.LEGAL_TRANSITIONS,
     "QueriesKeepFiles": Promise.QUERIES_KEEP_FILES,
 }
+OF_METADATA_TABLE = {"MetadataAgrees": Promise.METADATA_AGREES}
 PROMISES = {
     "CopyOnWrite": OF_COPY_ON_WRITE,
     "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
     "Clustering": OF_COPY_ON_WRITE | OF_CLUSTERING,
     "Cleaning": OF_CLEANING,
+    "LostAnswers": OF_COPY_ON_WRITE | OF_LOST_ANSWERS,
     "Indexing": OF_COPY_ON_WRITE | OF_INDEXING,
     "LogCompaction": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_LOG_COMPACTION,
+    "MetadataTable": OF_CLEANING | OF_METADATA_TABLE,
     "NonBlocking": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING,
+    "QueryTypes": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING | OF_QUERY_TYPES,
 }
 
 
@@ -90,15 +100,23 @@ def buckets(checkpoint=SnapshotTime.COMPLETION, *, begun_by_pending=False, **swi
     return (*COPY_ON_WRITE, log_files, Compaction(), NonBlocking(checkpoint))
 
 
+def told(**switches):
+    """The modules of writers that tell the metadata table; without a cleaner that has anything to do."""
+    return (*COPY_ON_WRITE, QueryModule(queries=0), Cleaning(cleans=0), MetadataTable(**switches))
+
+
 NAMES = {name: promise for names in PROMISES.values() for name, promise in names.items()}
 MODULES = {
     "CopyOnWrite": COPY_ON_WRITE,
     "MergeOnRead": MERGE_ON_READ,
     "Clustering": CLUSTERED,
     "Cleaning": CLEANED,
+    "LostAnswers": (*COPY_ON_WRITE, LostAnswers()),
     "Indexing": (*COPY_ON_WRITE, Indexing()),
     "LogCompaction": (*COPY_ON_WRITE, LogFiles(), LogCompaction()),
+    "MetadataTable": told(),
     "NonBlocking": buckets(order=SnapshotTime.COMPLETION),
+    "QueryTypes": (*buckets(order=SnapshotTime.COMPLETION), QueryTypes()),
 }
 # What a model's own constants are in Python: modules with other switches.
 VARIANTS = {
@@ -108,14 +126,25 @@ VARIANTS = {
         QueryModule(),
         Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
     ),
+    "metadata_table_as_the_text": told(leaves_out_pending=False),
+    "metadata_table_and_clean": (
+        *COPY_ON_WRITE,
+        QueryModule(queries=0),
+        Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
+        MetadataTable(),
+    ),
     "clustering_gives_way": (*COPY_ON_WRITE, Clustering(update=UpdateStrategy.ALLOW)),
     "non_blocking_greatest": buckets(merge=MergeRule.GREATEST),
     "non_blocking_by_requests": buckets(),
     "non_blocking_slices_by_requests": buckets(order=SnapshotTime.COMPLETION, slice_by=SnapshotTime.REQUESTED),
     "non_blocking_begun_by_pending": buckets(order=SnapshotTime.COMPLETION, begun_by_pending=True),
     "non_blocking_read_on_by_requests": buckets(SnapshotTime.REQUESTED, order=SnapshotTime.COMPLETION),
+    "query_types_by_requests": (*buckets(order=SnapshotTime.COMPLETION), QueryTypes(images=SnapshotTime.REQUESTED)),
     "clustering_hides_the_past": (*COPY_ON_WRITE, Clustering(hides_the_past=True)),
 }
+
+# What a model's own constants are in Python: a planted bug.
+PLANTED = {"lost_answers_denied": PlantedBug.REFUSED_BY_ITSELF}
 
 
 def module_of(model: Model) -> str:
@@ -144,6 +173,7 @@ def config_of(model: Model) -> Config:
     return Config(
         concurrency=ConcurrencyControl(model["concurrency"]),
         key_check=model["key_check"],
+        planted=PLANTED.get(name),
         modules=VARIANTS.get(name, MODULES[module_of(model)]),
         bounds=bounds,
     )

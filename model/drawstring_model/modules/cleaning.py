@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.lock import locked
-from drawstring_model.core.module import Module, Rule, given, later, part, ticked, with_item, with_part
+from drawstring_model.core.module import Module, Rule, given, later, modules_of, part, ticked, with_item, with_part
 from drawstring_model.core.promises import Check, Promise
 from drawstring_model.core.state import FileName, Group, Move, Phase, StorageView, Time, TimelineFile, World, Writer
 from drawstring_model.modules.log_files import pending_plans
@@ -110,13 +110,17 @@ def files_to_clean(world: World, config: Config) -> tuple[FileName, ...]:
     waiting = {(each.group, each.base) for plan in pending_plans(world) for each in plan.inputs}
     if config.planted is PlantedBug.CLEAN_PLANNED_SLICES:
         waiting = set()
+    needed = {name for module in modules_of(config) for name in module.kept_files(world, config)}
     names: list[FileName] = []
     for group in sorted({file.group for file in world.files}):
         found = slices(world, group, config)
         starts = list(found)
         kept = set(starts[-switches.retained :]) if by_versions else _kept_by_commits(starts, earliest, config)
         names += [
-            name for start in starts if start not in kept and (group, start) not in waiting for name in found[start]
+            name
+            for start in starts
+            if start not in kept and (group, start) not in waiting and needed.isdisjoint(found[start])
+            for name in found[start]
         ]
     return tuple(sorted(names))
 

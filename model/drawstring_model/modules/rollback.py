@@ -350,15 +350,18 @@ def live_writer_kept(world: World, config: Config) -> str | None:
 
 def rolled_back_or_completed(world: World, config: Config) -> str | None:
     """`Promise.LEGAL_TRANSITIONS`, of rollbacks: an inflight file alone is a fenced writer's last put after its own."""
-    del config
     targets = {rollback.target for rollback in rollbacks_of(world)}
     for commit in world.commits:
         if commit.requested in targets:
             return f"the completed instant {commit.requested} is the target of a rollback"
     for time in world.inflight:
-        if time not in world.requested and time not in targets:
+        if time not in world.requested and time not in targets and not _was_taken_back(world, time, config):
             return f"the inflight instant {time} was never requested"
     return None
+
+
+def _was_taken_back(world: World, time: Time, config: Config) -> bool:
+    return any(time in module.taken_back(world) for module in modules_of(config))
 
 
 class RollbackModule(Module):

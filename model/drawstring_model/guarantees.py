@@ -16,12 +16,22 @@ from textwrap import dedent
 from types import ModuleType
 
 from drawstring_model.catalogue import BASE, assembled, settings_of
-from drawstring_model.config import MERGE_ON_READ, Bounds, ConcurrencyControl, Config, PlantedBug, SnapshotTime, upsert
+from drawstring_model.config import (
+    COPY_ON_WRITE,
+    MERGE_ON_READ,
+    Bounds,
+    ConcurrencyControl,
+    Config,
+    PlantedBug,
+    SnapshotTime,
+    upsert,
+)
 from drawstring_model.core import config as core_config
 from drawstring_model.core.config import Config as AnyConfig
 from drawstring_model.core.module import modules_of
 from drawstring_model.core.promises import Promise
 from drawstring_model.explorer import Counterexample, explore
+from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.narrate import PROMISES, narrate
 from drawstring_model.orders import told_orders
@@ -69,6 +79,12 @@ SWITCHED_OFF: tuple[Break, ...] = (
         "non_blocking.checkpoint=REQUESTED",
         "Readers of changes read on from a requested time, not from a completion time.",
         Config(modules=(*MERGE_ON_READ, NonBlocking(checkpoint=SnapshotTime.REQUESTED)), bounds=_CALM),
+    ),
+    Break(
+        Promise.METADATA_AGREES,
+        "metadata_table.leaves_out_pending=false",
+        "Readers of the metadata table take every block whose deltacommit is complete there, as the text has it.",
+        Config(modules=(*COPY_ON_WRITE, MetadataTable(leaves_out_pending=False)), bounds=_CALM),
     ),
     Break(
         Promise.TIME_TRAVEL_STABILITY,

@@ -29,6 +29,7 @@ PROMISES: dict[Promise, str] = {
     Promise.INDEX_AGREES: "a completed index agrees with the table",
     Promise.METADATA_AGREES: "the metadata table lists the files of completed writes, and no others",
     Promise.CLUSTERING_KEEPS_ROWS: "a clustering neither loses nor duplicates rows",
+    Promise.APPLIED_ONCE: "an operation is applied once, however often it is tried",
     Promise.TRUE_OUTCOMES: "a write that was given up is not complete",
     Promise.QUERIES_KEEP_FILES: "within retention a running query loses no file",
     Promise.CAPTURED_CHANGES: "a query of changes gives the values right before and right after each write",
@@ -117,6 +118,7 @@ def _told_put(state: State, move: Move) -> str:
 
 _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.GENERATE_REQUESTED_TIME: lambda _, move, who: f"{who} takes the requested time {move.time}",
+    Step.RETRY_WRITE: lambda _, move, who: f"{who} takes the requested time {move.time} for operation {move.target}, again",
     Step.START_HEARTBEAT: lambda state, move, who: f"{who} starts the heartbeat of {_own_time(state, move)}",
     Step.REQUEST_INSTANT: lambda state, move, who: f"{who} puts {_own_time(state, move)}.commit.requested",
     Step.LOOKUP_KEYS: _told_lookup,
@@ -135,7 +137,9 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.REQUEST_ROLLBACK: lambda _, move, who: f"{who} plans rollback {move.time} of {move.target}",
     Step.START_ROLLBACK: lambda _, move, who: f"{who} starts rollback {move.target}",
     Step.DELETE_FILE: lambda _, move, who: f"{who} deletes a file of fg{move.group} for rollback {move.target}",
-    Step.ROLLBACK_METADATA: lambda _, move, who: f"{who} takes the deltacommit back that rollback {move.target} is about",
+    Step.ROLLBACK_METADATA: lambda _, move, who: (
+        f"{who} takes the deltacommit back that rollback {move.target} is about"
+    ),
     Step.REMOVE_INSTANT: lambda _, move, who: f"{who} takes the target of rollback {move.target} off the timeline",
     Step.COMPLETE_ROLLBACK: lambda _, move, who: f"{who} completes rollback {move.target} at {move.time}",
     Step.SCHEDULE_COMPACTION: lambda _, move, __: f"the compactor plans compaction {move.time}",
@@ -169,6 +173,7 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.LOSE_ANSWER: lambda state, move, who: f"{who} puts {_told_put(state, move)}, and does not hear of it",
     Step.CRASH: lambda _, __, who: f"{who} crashes, and another takes its place",
     Step.READ_SNAPSHOT: lambda _, move, __: f"a reader reads as of {move.time}",
+    Step.PULL_CHANGES: lambda _, __, ___: "the consumer reads on from where it stopped",
     Step.PLAN_QUERY: lambda _, move, __: f"the reader lists the files of a query as of {move.time}",
     Step.LIST_TIMELINE: lambda _, __, who: f"{who} lists the active timeline",
     Step.READ_ARCHIVE: lambda _, __, who: f"{who} reads the archive",

@@ -10,18 +10,20 @@ from drawstring_model.core.module import part
 from drawstring_model.core.state import World
 from drawstring_model.explorer import Witness
 from drawstring_model.invariants import Promise
-from drawstring_model.modules.cleaning import Cleans
 from drawstring_model.modules.archived import Archive, pending_writes
+from drawstring_model.modules.cleaning import Cleans
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
 from drawstring_model.modules.indexing import Index
 from drawstring_model.modules.log_compaction import LogPlans
 from drawstring_model.modules.log_files import Plans, pending_plans
-from drawstring_model.modules.metadata_table import MetadataFiles, pending_in_table
 from drawstring_model.modules.lost_answers import Unheard
+from drawstring_model.modules.metadata_table import MetadataFiles, pending_in_table
 from drawstring_model.modules.queries import names_on_storage, running_query
+from drawstring_model.modules.restores import Restores
+from drawstring_model.modules.retries import Attempts
 from drawstring_model.modules.rollback import rollbacks_of
-from drawstring_model.modules.savepoints import Restores, Savepoints
+from drawstring_model.modules.savepoints import Savepoints
 from drawstring_spec.instants import State as InstantState
 
 
@@ -148,6 +150,11 @@ def pending_write_taken_back(world: World) -> bool:
     return any(len(restore.plan) > 1 for restore in done)
 
 
+def completed_again(world: World) -> bool:
+    """Every operation is complete, and one of them had been given up before."""
+    return part(world, Attempts).retries > 0 and len(world.commits) == world.started
+
+
 def complete_unheard(world: World) -> bool:
     """Every write is complete, and the writer of one does not know."""
     return bool(part(world, Unheard).processes) and len(world.commits) == world.started
@@ -156,6 +163,29 @@ def complete_unheard(world: World) -> bool:
 def archived_under_a_writer(world: World) -> bool:
     """Instants have left the active timeline while a write was pending that was requested after they completed."""
     return bool(part(world, Archive).dropped) and bool(pending_writes(world))
+
+
+def captured_late(world: World) -> bool:
+    """Of two writes of one file group the one that was requested first completed last."""
+    return completed_out_of_order(world) and any(
+        {file.group for file in first.files} & {file.group for file in second.files}
+        for first in world.commits
+        for second in world.commits
+        if first.requested < second.requested and first.completion > second.completion and second.changes
+    )
+
+
+def read_optimized_late(world: World) -> bool:
+    """A compaction completed, and after its plan another write of its file group."""
+    plans = {plan.requested: {each.group for each in plan.inputs} for plan in part(world, Plans).all}
+    return any(
+        compaction.requested in plans
+        and write.completion > compaction.requested
+        and write.changes
+        and plans[compaction.requested] & {file.group for file in write.files}
+        for compaction in world.commits
+        for write in world.commits
+    )
 
 
 WITNESSES: dict[Promise, Witness] = {
@@ -173,11 +203,14 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.MERGED_LOGS_UNNEEDED: log_compacted_delete,
     Promise.INDEX_AGREES: insert_while_indexing,
     Promise.METADATA_AGREES: metadata_ahead_of_table,
+    Promise.APPLIED_ONCE: completed_again,
     Promise.TRUE_OUTCOMES: complete_unheard,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.SAVEPOINTS_STAY: clean_beside_a_savepoint,
     Promise.RESTORES_ARE_EXACT: pending_write_taken_back,
     Promise.HISTORY_IS_WHOLE: archived_under_a_writer,
+    Promise.CAPTURED_CHANGES: captured_late,
+    Promise.READ_OPTIMIZED: read_optimized_late,
     Promise.TIME_TRAVEL_STABILITY: completed_out_of_order,
 }
 """For each promise the situation that shows that it was put to the test."""

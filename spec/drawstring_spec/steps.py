@@ -15,6 +15,8 @@ class Step(StrEnum):
     # A writer's life, in order.
     GENERATE_REQUESTED_TIME = "GenerateRequestedTime"
     """The writer takes the time that identifies its operation."""
+    RETRY_WRITE = "RetryWrite"
+    """A writer takes a new time for an operation that was given up, and begins it from the start."""
     START_HEARTBEAT = "StartHeartbeat"
     """The writer's heartbeat exists before its instant does, so nobody takes it for dead."""
     REQUEST_INSTANT = "RequestInstant"
@@ -129,6 +131,8 @@ class Step(StrEnum):
     # A reader.
     READ_SNAPSHOT = "ReadSnapshot"
     """A reader picks a snapshot time, builds the file slices of it and merges their rows."""
+    PULL_CHANGES = "PullChanges"
+    """A consumer of changes reads on from where it stopped."""
     PLAN_QUERY = "PlanQuery"
     """A query lists the files of its snapshot, which it is going to open."""
     LIST_TIMELINE = "ListTimeline"

@@ -45,6 +45,8 @@ class Promise(StrEnum):
     """The metadata table lists the files of completed writes that are on storage, and no others."""
     CLUSTERING_KEEPS_ROWS = "clustering keeps rows"
     """A snapshot at a clustering's requested time holds the rows of the snapshot right before it, each once."""
+    APPLIED_ONCE = "operations are applied once"
+    """No operation is in two completed writes, however often it is tried."""
     TRUE_OUTCOMES = "outcomes are true"
     """No write is complete that its writer gave up, and reported as failed."""
     QUERIES_KEEP_FILES = "running queries keep files"

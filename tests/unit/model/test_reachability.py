@@ -11,6 +11,7 @@ from drawstring_model.config import (
     CLUSTERED,
     COPY_ON_WRITE,
     MERGE_ON_READ,
+    RESTORED,
     Bounds,
     ClockKind,
     Config,
@@ -25,6 +26,9 @@ from drawstring_model.modules.log_files import LogFiles
 from drawstring_model.modules.lost_answers import LostAnswers
 from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
+from drawstring_model.modules.query_types import QueryTypes
+from drawstring_model.modules.retries import Retries
+from drawstring_model.modules.savepoints import SavepointModule
 from drawstring_model.reachability import WITNESSES
 
 CONFLICTING = Bounds(workload=(upsert(1), upsert(1)), heartbeat_expiries=0, lock_expiries=0)
@@ -43,16 +47,26 @@ BOUNDS = {
     Promise.NO_RESURRECTED_DELETE: Config(modules=MERGE_ON_READ, bounds=APPENDED),
     Promise.PLANNED_FILES_STAY: Config(modules=MERGE_ON_READ, bounds=replace(APPENDED, faults=1, faults_until=3)),
     Promise.QUERIES_KEEP_FILES: Config(modules=CLEANED, bounds=replace(APPENDED, workload=(upsert(1),) * 3)),
+    Promise.SAVEPOINTS_STAY: Config(
+        modules=(*CLEANED, SavepointModule()),
+        bounds=replace(APPENDED, writers=1, workload=(upsert(1),) * 4),
+    ),
+    Promise.RESTORES_ARE_EXACT: Config(modules=RESTORED, bounds=replace(APPENDED, workload=(upsert(1),) * 3)),
     Promise.INCREMENTAL_READS: Config(
         modules=(*MERGE_ON_READ, NonBlocking()), bounds=replace(CONFLICTING, groups=1, faults=0)
     ),
     Promise.MERGED_LOGS_UNNEEDED: Config(modules=(*COPY_ON_WRITE, LogFiles(), LogCompaction()), bounds=APPENDED),
     Promise.INDEX_AGREES: Config(modules=(*COPY_ON_WRITE, Indexing()), bounds=DISJOINT),
     Promise.METADATA_AGREES: Config(modules=(*COPY_ON_WRITE, MetadataTable()), bounds=CONFLICTING),
+    Promise.APPLIED_ONCE: Config(modules=(*COPY_ON_WRITE, Retries()), bounds=replace(CONFLICTING, groups=1, faults=0)),
     Promise.TRUE_OUTCOMES: Config(
         modules=(*COPY_ON_WRITE, LostAnswers()), bounds=replace(CONFLICTING, groups=1, faults=0)
     ),
     Promise.CLUSTERING_KEEPS_ROWS: Config(modules=CLUSTERED, bounds=replace(CONFLICTING, groups=1, faults=0)),
+    Promise.CAPTURED_CHANGES: Config(
+        modules=(*MERGE_ON_READ, NonBlocking(), QueryTypes()), bounds=replace(CONFLICTING, groups=1, faults=0)
+    ),
+    Promise.READ_OPTIMIZED: Config(modules=(*MERGE_ON_READ, QueryTypes()), bounds=APPENDED),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }
 

@@ -31,9 +31,12 @@ from drawstring_model.config import (
     SnapshotTime,
 )
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.archival import Archival, SecondArchiver
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering, UpdateStrategy
 from drawstring_model.modules.compaction import Compaction
+from drawstring_model.modules.early_detection import EarlyDetection
+from drawstring_model.modules.incremental import Incremental, ReadOn
 from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles, MergeRule
@@ -42,6 +45,7 @@ from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.query_types import QueryTypes
+from drawstring_model.modules.retries import Retries
 
 Model = Mapping[str, Any]
 """An entry of the manifest."""
@@ -70,6 +74,9 @@ OF_NON_BLOCKING = {"IncrementalReads": Promise.INCREMENTAL_READS}
 OF_QUERY_TYPES = {"CapturedChanges": Promise.CAPTURED_CHANGES, "ReadOptimizedReads": Promise.READ_OPTIMIZED}
 OF_CLUSTERING = {"ClusteringKeepsRows": Promise.CLUSTERING_KEEPS_ROWS}
 OF_LOST_ANSWERS = {"OutcomesAreTrue": Promise.TRUE_OUTCOMES}
+OF_INCREMENTAL = {"NothingIsMissed": Promise.INCREMENTAL_READS}
+OF_RETRIES = {"AppliedOnce": Promise.APPLIED_ONCE}
+OF_ARCHIVAL = {"HistoryIsWhole": Promise.HISTORY_IS_WHOLE, "ArchivedChanges": Promise.INCREMENTAL_READS}
 OF_CLEANING = {
     "ConsistentReadInRetention": Promise.CONSISTENT_READ,
     "NoLostUpdate": Promise.NO_LOST_UPDATE,
@@ -85,7 +92,11 @@ PROMISES = {
     "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
     "Clustering": OF_COPY_ON_WRITE | OF_CLUSTERING,
     "Cleaning": OF_CLEANING,
+    "Incremental": OF_COPY_ON_WRITE | OF_INCREMENTAL,
+    "Retries": OF_COPY_ON_WRITE | OF_RETRIES,
+    "EarlyDetection": OF_COPY_ON_WRITE,
     "LostAnswers": OF_COPY_ON_WRITE | OF_LOST_ANSWERS,
+    "Archival": OF_COPY_ON_WRITE | OF_ARCHIVAL,
     "Indexing": OF_COPY_ON_WRITE | OF_INDEXING,
     "LogCompaction": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_LOG_COMPACTION,
     "MetadataTable": OF_CLEANING | OF_METADATA_TABLE,
@@ -111,7 +122,11 @@ MODULES = {
     "MergeOnRead": MERGE_ON_READ,
     "Clustering": CLUSTERED,
     "Cleaning": CLEANED,
+    "Incremental": (*COPY_ON_WRITE, Incremental(read_on=ReadOn.FENCED)),
+    "Retries": (*COPY_ON_WRITE, Retries()),
+    "EarlyDetection": (*COPY_ON_WRITE, EarlyDetection()),
     "LostAnswers": (*COPY_ON_WRITE, LostAnswers()),
+    "Archival": (*COPY_ON_WRITE, Archival()),
     "Indexing": (*COPY_ON_WRITE, Indexing()),
     "LogCompaction": (*COPY_ON_WRITE, LogFiles(), LogCompaction()),
     "MetadataTable": told(),
@@ -133,7 +148,11 @@ VARIANTS = {
         Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
         MetadataTable(),
     ),
+    "archival_in_any_order": (*COPY_ON_WRITE, Archival(in_order=False)),
+    "archival_by_two": (*COPY_ON_WRITE, Archival(locks=False), SecondArchiver()),
+    "archival_by_two_of_three": (*COPY_ON_WRITE, Archival(locks=False), SecondArchiver()),
     "clustering_gives_way": (*COPY_ON_WRITE, Clustering(update=UpdateStrategy.ALLOW)),
+    "incremental_by_requests": (*COPY_ON_WRITE, Incremental(read_on=ReadOn.REQUESTED)),
     "non_blocking_greatest": buckets(merge=MergeRule.GREATEST),
     "non_blocking_by_requests": buckets(),
     "non_blocking_slices_by_requests": buckets(order=SnapshotTime.COMPLETION, slice_by=SnapshotTime.REQUESTED),
@@ -144,7 +163,12 @@ VARIANTS = {
 }
 
 # What a model's own constants are in Python: a planted bug.
-PLANTED = {"lost_answers_denied": PlantedBug.REFUSED_BY_ITSELF}
+PLANTED = {
+    "archival_before_the_manifest": PlantedBug.DROP_BEFORE_MANIFEST,
+    "lost_answers_denied": PlantedBug.REFUSED_BY_ITSELF,
+    "retries_while_alive": PlantedBug.RETRY_WHILE_ALIVE,
+    "early_detection_alone": PlantedBug.DETECT_EARLY_ONLY,
+}
 
 
 def module_of(model: Model) -> str:

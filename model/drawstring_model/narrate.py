@@ -118,7 +118,7 @@ def _told_put(state: State, move: Move) -> str:
 
 _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.GENERATE_REQUESTED_TIME: lambda _, move, who: f"{who} takes the requested time {move.time}",
-    Step.RETRY_WRITE: lambda _, move, who: f"{who} takes the requested time {move.time} for operation {move.target}, again",
+    Step.RETRY_WRITE: lambda _, move, who: f"{who} takes the time {move.time} for operation {move.target}, again",
     Step.START_HEARTBEAT: lambda state, move, who: f"{who} starts the heartbeat of {_own_time(state, move)}",
     Step.REQUEST_INSTANT: lambda state, move, who: f"{who} puts {_own_time(state, move)}.commit.requested",
     Step.LOOKUP_KEYS: _told_lookup,

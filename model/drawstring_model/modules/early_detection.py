@@ -1,9 +1,9 @@
 """Early conflict detection: a writer gives up before it has written all, where it sees that it is going to conflict.
 
 It looks at two things: the markers of other writers' files, while those writers live, and what completed since its
-snapshot. Either may be there a moment after it looked, so what it saw is a reason to give up and never one to go on: the
-check under the lock decides as before. So the early look changes neither what can be complete nor which promises hold; it
-saves work, and wastes some where the other writer never completes.
+snapshot. Either may be there a moment after it looked, so what it saw is a reason to give up and never one to go on:
+the check under the lock decides as before. So the early look changes neither what can be complete nor which promises
+hold; it saves work, and wastes some where the other writer never completes.
 Source: Java ``EarlyConflictDetectionStrategy``, ``SimpleDirectMarkerBasedDetectionStrategy``, RFC-56.
 """
 

@@ -1,16 +1,17 @@
 """Incremental reading: a consumer takes what is new, remembers where it stopped, and reads on from there later.
 
-Where it stopped is one time, its checkpoint, and what it was not given by then it is never given. Which time that is, is
-the switch `Incremental.read_on`:
+Where it stopped is one time, its checkpoint, and what it was not given by then it is never given. Which time that is,
+is the switch `Incremental.read_on`:
 
 - by *completion* times nothing can appear behind the checkpoint; this is what version 8 does;
 - by *requested* times a write that was requested early and completes late does;
 - by requested times up to a *fence*, the first pending instant of the timeline (RFC-22's second option): the consumer
-  waits for every earlier write to complete or to be rolled back, so a slow or dead writer holds it up. It misses nothing
-  as long as an instant is on the timeline before anything that was requested later is complete; so the time has to be
-  taken, and the requested file put, under one lock, and a lease that runs out between the two breaks it.
+  waits for every earlier write to complete or to be rolled back, so a slow or dead writer holds it up. It misses
+  nothing as long as an instant is on the timeline before anything that was requested later is complete; so the time has
+  to be taken, and the requested file put, under one lock, and a lease that runs out between the two breaks it.
 
-Source: RFC-22, "Incremental reads"; the specification's "Incremental Streaming Model"; Java ``IncrementalQueryAnalyzer``.
+Source: RFC-22, "Incremental reads"; the specification's "Incremental Streaming Model"; Java
+``IncrementalQueryAnalyzer``.
 """
 
 from __future__ import annotations

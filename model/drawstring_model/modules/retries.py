@@ -1,9 +1,9 @@
 """Trying again: an operation that its writer gave up is started once more, as a new operation with a new instant.
 
 Nothing of the first attempt is taken over: the second has a requested time, a snapshot and files of its own, and the
-first is rolled back as any failed write. What was a conflict for the first is in the snapshot of the second. Whoever tries
-again relies on two things: that a write which was given up is not complete (`Promise.TRUE_OUTCOMES`), and that the
-first attempt is over. Without either, one operation is applied twice.
+first is rolled back as any failed write. What was a conflict for the first is in the snapshot of the second. Whoever
+tries again relies on two things: that a write which was given up is not complete (`Promise.TRUE_OUTCOMES`), and that
+the first attempt is over. Without either, one operation is applied twice.
 
 Each operation of the workload writes a value of its own, so a value that two commits wrote was applied twice.
 Source: Java ``HoodieSparkSqlWriter``'s retries (``hoodie.write.num.retries.on.conflict.failures``).

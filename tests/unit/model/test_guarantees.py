@@ -7,10 +7,9 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from drawstring_model import guarantees
+from drawstring_model import guarantees, planted
 from drawstring_model.commands import app
 from drawstring_model.config import Bounds, Config, PlantedBug, upsert
-from drawstring_model.core import config as core_config
 from drawstring_model.guarantees import SWITCHED_OFF, Break, breaks, command_line, rendered_guarantee, rendered_list
 from drawstring_model.invariants import Promise
 from drawstring_model.narrate import narrate
@@ -69,7 +68,7 @@ def test_what_a_page_says_to_type_finds_a_history_as_long(broken):
 
 
 def test_every_planted_bug_has_its_sentence():
-    told = guarantees.members_told(core_config, "PlantedBug")
+    told = guarantees.members_told(planted, "PlantedBug")
 
     assert set(told) == {bug.name for bug in PlantedBug}
     assert all(sentence.endswith(".") for sentence in told.values())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from drawstring_model.config import CLEANED, CLUSTERED, MERGE_ON_READ, Bounds, Config, upsert
+from drawstring_model.config import CLEANED, CLUSTERED, COPY_ON_WRITE, MERGE_ON_READ, Bounds, Config, upsert
 from drawstring_model.core.module import part
 from drawstring_model.core.protocol import process_moves, start, world_moves
 from drawstring_model.core.state import FREE, ORPHANED, WRITER, Move, State, Time, World, Writer
@@ -19,6 +19,7 @@ from drawstring_model.modules.cleaning import Cleans
 from drawstring_model.modules.clustering import Clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
 from drawstring_model.modules.log_files import Plans
+from drawstring_model.modules.metadata_table import MetadataFiles, MetadataTable, pending_in_table
 from drawstring_model.modules.rollback import rollbacks_of
 from drawstring_spec.steps import Step
 
@@ -90,6 +91,17 @@ def _cleans(state: State) -> Statuses:
     return {(_INSTANT, clean.requested): clean.state.name.lower() for clean in part(state.world, Cleans).all}
 
 
+def _blocks(state: State) -> Statuses:
+    """What a reader makes of each log block of the metadata table."""
+    pending = pending_in_table(state.world)
+    return {
+        (_INSTANT, block.requested): (
+            "inflight" if block.completion is None else "passed over" if block.requested in pending else "read"
+        )
+        for block in part(state.world, MetadataFiles).blocks
+    }
+
+
 def _heartbeats(state: State) -> Statuses:
     beats = part(state.world, Heartbeats).beats
     return {(_INSTANT, beat.requested): "expired" if beat.expired else "beating" for beat in beats}
@@ -122,6 +134,12 @@ DIAGRAMS: Mapping[str, Diagram] = {
         ),
         Diagram(
             "clustering", "a clustering's instant, with one crash", Config(modules=CLUSTERED, bounds=_SERVED), _plans
+        ),
+        Diagram(
+            "metadata",
+            "a log block of the metadata table, with one crash",
+            Config(modules=(*COPY_ON_WRITE, MetadataTable()), bounds=_SERVED),
+            _blocks,
         ),
         Diagram("clean", "a clean's instant, with one crash", Config(modules=CLEANED, bounds=_CLEANED), _cleans),
     )

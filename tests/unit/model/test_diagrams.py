@@ -64,6 +64,15 @@ def test_a_step_is_drawn_wherever_the_explorer_takes_it():
     }
 
 
+def test_a_block_of_the_metadata_table_is_read_from_the_completion_of_its_instant_on():
+    seen = arrows(DIAGRAMS["metadata"])
+
+    assert {(before, step) for before, step, after in seen if after == "read"} == {
+        ("passed over", Step.COMPLETE_INSTANT)
+    }
+    assert ("passed over", Step.ROLLBACK_METADATA, None) in seen
+
+
 def test_steps_between_two_statuses_share_an_arrow():
     assert "    inflight --> inflight: DeleteFile, RemoveInstant\n" in rendered("rollback")
 

@@ -7,7 +7,7 @@ under an older schema, where columns may be missing and types narrower (format c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -31,10 +31,12 @@ class _Rules:
     may_miss: bool = False
     may_promote: bool = False
     may_narrow: bool = False
+    exact_floats: bool = True
 
 
 _STRICT: Final = _Rules()
-_EVOLVED: Final = _Rules(may_miss=True, may_promote=True)
+_OF_LOG_FILES: Final = _Rules(may_miss=True, may_promote=True)
+_OF_BASE_FILES: Final = replace(_OF_LOG_FILES, exact_floats=False)
 _KEYS: Final = _Rules(may_narrow=True)
 
 
@@ -80,13 +82,15 @@ def conform_columns(table: pa.Table, schema: pa.Schema, names: Sequence[str]) ->
     return pa.table(columns, names=list(names))
 
 
-def widen(table: pa.Table, schema: pa.Schema, *, path: str) -> pa.Table:
-    """Return the rows of a base file in the columns of `schema`.
+def widen(table: pa.Table, schema: pa.Schema, *, path: str, in_log: bool = False) -> pa.Table:
+    """Return the rows of a file in the columns of `schema`.
 
     Args:
         table: as read from the file.
         schema: what is wanted; nullable columns that the file does not have are null.
         path: of the file, for the message.
+        in_log: whether it is a log file: Java widens the floats of a base file's columns by their digits, those of
+            log records and of nested values as they are.
 
     Raises:
         CorruptFileError: a column has a type that cannot become the table's, or values that do not fit.
@@ -95,9 +99,10 @@ def widen(table: pa.Table, schema: pa.Schema, *, path: str) -> pa.Table:
     if table.schema.equals(schema):
         return table
     names = set(table.column_names)
+    rules = _OF_LOG_FILES if in_log else _OF_BASE_FILES
     try:
         columns = [
-            _column(table.column(field.name), field, field.name, _EVOLVED)
+            _column(table.column(field.name), field, field.name, rules)
             if field.name in names
             else _missing(field, table.num_rows)
             for field in schema
@@ -157,7 +162,7 @@ def _cast(array: pa.Array, target: pa.DataType, path: str, rules: _Rules) -> pa.
         return pa.nulls(len(array), target)
     for is_kind, cast in _NESTED_CASTS:
         if is_kind(array.type) and is_kind(target):
-            return cast(array, target, path, rules)
+            return cast(array, target, path, rules if rules.exact_floats else replace(rules, exact_floats=True))
     return _cast_values(array, target, path, rules)
 
 
@@ -181,7 +186,9 @@ def _cast_values(array: pa.Array, target: pa.DataType, path: str, rules: _Rules)
             way_out=_type_way_out(array.type, target),
         )
     try:
-        return promoted(array, target) if rules.may_promote else pc.cast(array, target)
+        if not rules.may_promote:
+            return pc.cast(array, target)
+        return promoted(array, target, exact_floats=rules.exact_floats)
     except pa.ArrowInvalid as error:
         raise SchemaError(
             f"Column {path!r} has values of type {array.type} that {target} does not hold: {error}.",

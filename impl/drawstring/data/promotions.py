@@ -27,14 +27,21 @@ def promotes(source: pa.DataType, target: pa.DataType) -> bool:
     if {source, target} == {pa.string(), pa.binary()}:
         return True
     if target == pa.string():
-        return source in (*_INTEGERS, *_FLOATS, pa.date32()) or pat.is_decimal(source)
+        # A timestamp becomes text where a key generator formats it; schema evolution has no such change.
+        has_text = pat.is_decimal(source) or pat.is_timestamp(source)
+        return has_text or source in (*_INTEGERS, *_FLOATS, pa.date32())
     if pat.is_decimal(target):
         return source in (*_INTEGERS, *_FLOATS, pa.string())
     return (source in _INTEGERS and target in _FLOATS) or (source == pa.string() and target == pa.date32())
 
 
-def promoted(array: pa.Array, target: pa.DataType) -> pa.Array:
+def promoted(array: pa.Array, target: pa.DataType, *, exact_floats: bool) -> pa.Array:
     """Return the values of `array` in the type `target`, as Java makes them of each other.
+
+    Args:
+        array: values of the old type.
+        target: the new type.
+        exact_floats: whether a float that becomes a double is the same number; otherwise it has the same digits.
 
     Raises:
         pyarrow.ArrowInvalid: a value does not fit `target`: too many digits, a text that is no number or no date.
@@ -42,14 +49,22 @@ def promoted(array: pa.Array, target: pa.DataType) -> pa.Array:
     """
     if pat.is_floating(array.type) and target == pa.string():
         return float_texts(array)
+    if pat.is_timestamp(array.type) and target == pa.string():
+        return _timestamp_texts(array)
     if pat.is_decimal(target) and not pat.is_decimal(array.type):
         return _decimals(array, target)
-    if pat.is_float32(array.type) and target == pa.float64():
+    if pat.is_float32(array.type) and target == pa.float64() and not exact_floats:
         # 0.1 stays 0.1, which the nearest double of the float's own value would not.
         array = pc.cast(array, pa.string())
     # An integer goes to the nearest float.
     rounds = pat.is_integer(array.type) and pat.is_floating(target)
     return pc.cast(array, target, safe=not rounds)
+
+
+def _timestamp_texts(array: pa.Array) -> pa.Array:
+    """Times in UTC as Spark writes them: without the zone, and without zeros at the end of a fraction."""
+    texts = pc.cast(pc.cast(array, pa.timestamp(array.type.unit)), pa.string())
+    return pc.replace_substring_regex(texts, r"\.?0*$", "") if array.type.unit != "s" else texts
 
 
 def _decimals(array: pa.Array, target: pa.DataType) -> pa.Array:

@@ -22,7 +22,7 @@ from drawstring.log_files.scan import Visible
 from drawstring.read.base_query import file_query
 from drawstring.read.data_skipping import possible, slices_with_rows
 from drawstring.read.merge_reader import MergeRules, RecordKeys, SliceQuery, needed_for_merging, read_slice
-from drawstring.read.partition_values import fields_from_file, partition_values
+from drawstring.read.partition_values import fields_as_text, partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition, promise_of_values, uses_column
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
 from drawstring.table_config import TableConfig
@@ -121,7 +121,7 @@ def query_schema(context: TableContext, schema: TableSchema) -> pa.Schema:
 
     Columns that a timestamp key generator formatted into the path come back as text, as in Java.
     """
-    as_text = fields_from_file(context.config)
+    as_text = fields_as_text(context.config)
     own = [pa.field(f.name, pa.string()) if f.name in as_text else f.with_nullable(True) for f in schema.columns]
     meta = list(meta_schema()) if context.config.populate_meta_fields else []
     return pa.schema([*meta, *own])

@@ -288,7 +288,9 @@ def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[st
     if query.current is not None and written is not None:
         table = by_current_names(table, query.current, written)
     present = frozenset(table.column_names) if is_partial(block) else None
-    rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path), query)
+    # Java reads the Parquet of a log file as that of a base file, unless columns have ids.
+    in_log = query.current is not None or block.type is not BlockType.PARQUET_DATA
+    rows = _constant(widen(table, _all_nullable(query.merged_columns), path=block.path, in_log=in_log), query)
     return rows, present, retracted
 
 

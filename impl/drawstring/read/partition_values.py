@@ -22,8 +22,20 @@ from drawstring_spec.partition_paths import DEFAULT_PARTITION, unescape
 _TIMESTAMP: Final = "TIMESTAMP"
 
 
+def fields_as_text(config: TableConfig) -> tuple[str, ...]:
+    """Return the partition columns that come back as text, whatever type they have.
+
+    Java's readers make them so of a timestamp key generator's columns, not of those that a custom one formats.
+    """
+    return config.partition_fields if config.key_generator.base is KeyGenerator.TIMESTAMP else ()
+
+
 def fields_from_file(config: TableConfig) -> tuple[str, ...]:
-    """Return the partition columns whose values cannot be had from the path: formatted timestamps."""
+    """Return the partition columns whose values cannot be had from the path: formatted timestamps.
+
+    Java looks into the path for those of a custom key generator, as well, and cannot read the table where it is
+    formatted in a way that the column's type does not understand.
+    """
     if config.key_generator.base is KeyGenerator.TIMESTAMP:
         return config.partition_fields
     pairs = zip(config.partition_fields, config.partition_types, strict=False)

@@ -11,10 +11,13 @@ import pytest
 from drawstring.data.conform import conform, widen
 from drawstring.errors import CorruptFileError, SchemaError
 
+_TIMES = ["2024-02-28 23:59:59.12", "1969-12-31 23:59:59.999999", None]
 
-def widened(values, source, target):
+
+def widened(values, source, target, **arguments):
     schema = pa.schema([pa.field("v", target)])
-    return widen(pa.table({"v": pa.array(values, source)}), schema, path="f.parquet").column("v").to_pylist()
+    table = pa.table({"v": pa.array(values, source)})
+    return widen(table, schema, path="f.parquet", **arguments).column("v").to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,8 @@ def widened(values, source, target):
         ([Decimal("12.3400")], pa.decimal128(10, 4), pa.string(), ["12.3400"]),
         ([dt.date(2020, 1, 2), None], pa.date32(), pa.string(), ["2020-01-02", None]),
         (["2020-01-02", None], pa.string(), pa.date32(), [dt.date(2020, 1, 2), None]),
+        ([1709164799_120000, -1, None], pa.timestamp("us", "UTC"), pa.string(), _TIMES),
+        ([1709164800_000], pa.timestamp("ms"), pa.string(), ["2024-02-29 00:00:00"]),
     ],
 )
 def test_old_values_are_read_in_the_type_that_their_column_was_given(values, source, target, expected):
@@ -52,6 +57,20 @@ def test_old_values_are_read_in_the_type_that_their_column_was_given(values, sou
 def test_a_value_that_does_not_fit_the_new_type_is_named(values, source, target):
     with pytest.raises(CorruptFileError, match="'v' has values of type"):
         widened(values, source, target)
+
+
+def test_a_float_of_a_base_file_keeps_its_digits_where_it_became_a_double():
+    assert widened([0.1, None], pa.float32(), pa.float64()) == [0.1, None]
+
+
+def test_a_float_of_a_log_record_stays_the_same_number():
+    assert widened([0.1], pa.float32(), pa.float64(), in_log=True) == [0.10000000149011612]
+
+
+def test_a_float_inside_another_value_stays_the_same_number():
+    lists = widened([[0.1]], pa.list_(pa.float32()), pa.list_(pa.float64()))
+    structs = widened([{"x": 0.1}], pa.struct([("x", pa.float32())]), pa.struct([("x", pa.float64())]))
+    assert (lists, structs) == ([[0.10000000149011612]], [{"x": 0.10000000149011612}])
 
 
 def test_a_change_that_schema_evolution_does_not_allow_is_refused():

@@ -344,6 +344,14 @@ def test_a_formatted_timestamp_column_comes_back_as_text():
     assert read(table, columns=["n"]).to_pylist() == [{"n": "0"}, {"n": "1"}]
 
 
+def test_a_timestamp_column_that_a_custom_key_generator_formats_keeps_its_type():
+    table = HandMadeTable(properties={"hoodie.table.keygenerator.type": "CUSTOM"})
+    table.change_properties({"hoodie.table.partition.fields": "n:TIMESTAMP"})
+    table.base_file("19700101", "f-0", 1, rows("a", "b"))
+    table.commit(1, 2)
+    assert read(table, columns=["n"]) == pa.table({"n": pa.array([0, 1], pa.int32())})
+
+
 def test_the_schema_history_of_a_failed_operation_does_not_count():
     table = HandMadeTable()
     table.base_file("a", "f-0", 1, rows("a"))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawstring.errors import CorruptFileError
-from drawstring.read.partition_values import fields_from_file, partition_values
+from drawstring.read.partition_values import fields_as_text, fields_from_file, partition_values
 from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.partition_paths import escape
 from unit.impl.read.tables import HandMadeTable
@@ -94,6 +94,12 @@ def test_a_formatted_timestamp_is_read_from_the_file():
 def test_of_a_custom_key_generator_only_the_formatted_timestamps_are_read_from_the_file():
     changes = {"key_generator": KeyGenerator.CUSTOM, "partition_types": ("SIMPLE", "TIMESTAMP")}
     assert values("a/2023", fields=("x", "y"), **changes) == {"x": "a"}
+
+
+def test_only_a_timestamp_key_generators_columns_come_back_as_text():
+    custom = replace(CONFIG, key_generator=KeyGenerator.CUSTOM, partition_fields=("x",), partition_types=("TIMESTAMP",))
+    assert fields_as_text(custom) == ()
+    assert fields_as_text(replace(CONFIG, key_generator=KeyGenerator.TIMESTAMP)) == ("day",)
 
 
 @given(st.text(min_size=1).filter(lambda text: text not in {".", ".."} and not text.isspace()))

@@ -15,7 +15,7 @@ from itertools import pairwise
 from textwrap import dedent
 from types import ModuleType
 
-from drawstring_model import planted
+from drawstring_model import planted as planted_bugs
 from drawstring_model.catalogue import BASE, assembled, settings_of
 from drawstring_model.config import (
     COPY_ON_WRITE,
@@ -98,7 +98,7 @@ SWITCHED_OFF: tuple[Break, ...] = (
 
 def breaks(planted: Iterable[tuple[PlantedBug, Promise, AnyConfig]]) -> tuple[Break, ...]:
     """All that is known to break a promise: planted bugs, each in a configuration that shows it, and switches."""
-    about = members_told(planted, PlantedBug.__name__)
+    about = members_told(planted_bugs, PlantedBug.__name__)
     bugs = tuple(
         Break(promise, bug.value, about[bug.name], replace(config, planted=bug)) for bug, promise, config in planted
     )

@@ -26,13 +26,16 @@ from drawstring_model.modules.heartbeats import HeartbeatModule
 from drawstring_model.modules.locks import Locks
 from drawstring_model.modules.log_files import LogFiles
 from drawstring_model.modules.queries import QueryModule
+from drawstring_model.modules.restores import RestoreModule
 from drawstring_model.modules.rollback import RollbackModule
+from drawstring_model.modules.savepoints import SavepointModule
 
 __all__ = [
     "CLEANED",
     "CLUSTERED",
     "COPY_ON_WRITE",
     "MERGE_ON_READ",
+    "RESTORED",
     "Bounds",
     "ClockKind",
     "ConcurrencyControl",
@@ -55,6 +58,10 @@ CLUSTERED = (*COPY_ON_WRITE, Clustering())
 
 CLEANED = (*COPY_ON_WRITE, QueryModule(), Cleaning())
 """The modules of the protocol on a copy-on-write table, with cleaning beside running queries."""
+
+
+RESTORED = (*COPY_ON_WRITE, QueryModule(queries=0), Cleaning(cleans=0), SavepointModule(), RestoreModule())
+"""The modules of the protocol on a copy-on-write table, with a savepoint and a restore to it."""
 
 
 @dataclass(frozen=True, slots=True)

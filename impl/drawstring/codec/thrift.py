@@ -93,6 +93,10 @@ def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0) -> Struct:
             field = code >> 1 ^ -(code & 1)
         if kind in (TRUE, FALSE):
             found[field] = kind == TRUE
+        elif I16 <= kind <= I64 and raw[at] < 0x80:  # most fields: not worth a call
+            code = raw[at]
+            at += 1
+            found[field] = code >> 1 ^ -(code & 1)
         else:
             found[field], at = _value(raw, kind, at, depth)
 
@@ -129,10 +133,27 @@ def _list(raw: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     kind = head & 0x0F
     if count > len(raw) - at:
         raise ValueError(f"the list at byte {at} claims more elements than there are bytes")
+    if kind == BINARY:
+        return _texts(raw, count, at)
     values = []
     for _ in range(count):
         value, at = _value(raw, kind, at, depth + 1)
         values.append(value)
+    return values, at
+
+
+def _texts(raw: bytes, count: int, at: int) -> tuple[list[bytes], int]:
+    """Texts of a list, such as the bounds of all pages of a column, and the position behind them."""
+    values = []
+    for _ in range(count):
+        size = raw[at]
+        at += 1
+        if size >= 0x80:
+            size, at = varint(raw, at - 1)
+        values.append(raw[at : at + size])
+        at += size
+        if at > len(raw):
+            raise ValueError(f"a text that ends at byte {at} claims more bytes than there are")
     return values, at
 
 

@@ -2,13 +2,15 @@
 
 Source: Java ``HoodieAvroParquetWriter``, ``HoodieBloomFilterWriteSupport`` (format chapters "Parquet", "Meta fields").
 Deliberate differences from Java's bytes, which all readers take: zstd by default, three-level lists, and encodings
-chosen per column (no dictionary where values hardly repeat). Reading is `drawstring.data.base_file_reader`.
+chosen per column (no dictionary where values hardly repeat, no compression where it hardly helps). Reading is
+`drawstring.data.base_file_reader`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from typing import Final
 
@@ -29,13 +31,20 @@ GZIP_LEVEL: Final = 4
 """Arrow's own default is 9, several times as slow for a few percent of size."""
 
 _SAMPLE_ROWS: Final = 2048
-_PAGE_ROWS: Final = 4096
+_PAGE_ROWS: Final = 2048
 """Rows of a page. A look-up decodes whole pages, so they are small; still smaller ones make scans slower."""
 _PAGING: Final = (
     {"max_rows_per_page": _PAGE_ROWS} if "max_rows_per_page" in signature(pq.ParquetWriter).parameters else {}
 )
 """Older releases of Arrow end pages by their bytes alone; a look-up decodes more of their files then."""
-_MOSTLY_DISTINCT: Final = 0.5
+_MOSTLY_DISTINCT: Final = 0.8
+"""Of a sample. Some 4,500 values that come equally often are as distinct as that, and worth a dictionary."""
+_TRIAL_ROWS: Final = 4096
+_WORTH_A_TRIAL: Final = 8 * _TRIAL_ROWS
+"""Rows of a file from which on it is tried which of its columns compression makes smaller."""
+_WORTH_COMPRESSING: Final = 0.9
+"""Of their size without: what shrinks by less costs each reader more than it saves."""
+_UNCOMPRESSED: Final = "none"
 _UNIQUE_COLUMNS: Final = frozenset({COMMIT_SEQNO, RECORD_KEY})
 _CONSTANT_COLUMNS: Final = frozenset({COMMIT_TIME, PARTITION_PATH, FILE_NAME})
 
@@ -150,12 +159,33 @@ def encode_base_file(
     if not rows.schema.equals(schema):
         rows = rows.cast(schema)
     dictionary, encodings = _encodings(rows)
+    write = partial(_write, dictionary=dictionary, encodings=encodings)
+    codec = _UNCOMPRESSED if layout.codec == "uncompressed" else layout.codec
+    codecs: str | dict[str, str] = codec
+    if codec != _UNCOMPRESSED and rows.num_rows >= _WORTH_A_TRIAL:
+        trial = rows.slice(rows.num_rows // 2, _TRIAL_ROWS)
+        codecs = _worthwhile(write(trial, codec), codec)
+    return write(rows, codecs, group_rows=_group_rows(rows, layout.row_group_bytes), entries=entries)
+
+
+def _write(
+    rows: pa.Table,
+    codecs: str | dict[str, str],
+    *,
+    dictionary: Sequence[str],
+    encodings: Mapping[str, str],
+    group_rows: int | None = None,
+    entries: Mapping[str, str] | None = None,
+) -> pa.Buffer:
+    """Return rows as Parquet; `codecs` is one for all leaf columns, or one for each."""
+    zipped = GZIP_LEVEL if codecs == "gzip" else None
+    levels = zipped if isinstance(codecs, str) else {leaf: GZIP_LEVEL for leaf, c in codecs.items() if c == "gzip"}
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(
         sink,
         rows.schema,
-        compression="none" if layout.codec == "uncompressed" else layout.codec,
-        compression_level=GZIP_LEVEL if layout.codec == "gzip" else None,
+        compression=codecs,
+        compression_level=levels or None,
         use_dictionary=dictionary or False,
         column_encoding=encodings or None,
         store_schema=False,  # Java's files have no Arrow schema, and dictionary columns are no one's business.
@@ -165,9 +195,21 @@ def encode_base_file(
         write_page_checksum=True,  # as Java does: a reader tells a flipped bit
         **_PAGING,
     ) as writer:
-        writer.write_table(rows, row_group_size=_group_rows(rows, layout.row_group_bytes))
-        writer.add_key_value_metadata(entries)
+        writer.write_table(rows, row_group_size=group_rows)
+        writer.add_key_value_metadata(entries or {})
     return sink.getvalue()
+
+
+def _worthwhile(trial: pa.Buffer, codec: str) -> dict[str, str]:
+    """Return the codec of each leaf column: none where it hardly made the column of a trial smaller."""
+    group = pq.read_metadata(pa.BufferReader(trial)).row_group(0)
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    return {
+        chunk.path_in_schema: codec
+        if chunk.total_compressed_size <= _WORTH_COMPRESSING * chunk.total_uncompressed_size
+        else _UNCOMPRESSED
+        for chunk in chunks
+    }
 
 
 def _footer(keys: pa.Array, avro_schema: str, layout: BaseFileLayout, bloom: BloomFilter | None) -> dict[str, str]:

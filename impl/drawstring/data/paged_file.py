@@ -7,6 +7,7 @@ own, in memory. Files are untrusted: what cannot be read is a `CorruptFileError`
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -29,7 +30,7 @@ from drawstring.data.parquet_pages import (
     one_page,
     pages_with,
     parse_layout,
-    parse_offset_index,
+    parse_offset_indexes,
     small_file,
 )
 from drawstring.errors import CorruptFileError, FormatError, UnsupportedTableError
@@ -66,6 +67,7 @@ class PagedFile:
         self._storage, self._path, self._size = storage, path, size
         # Memory that is never touched is never taken from the system: what is not fetched costs nothing.
         self._content = np.empty(size, np.uint8)
+        self._view = self._content.data
         self._fetched: _Ranges = []
         self._layout = self._read_layout()
         self._pages: dict[tuple[int, str], Pages] = {}
@@ -92,17 +94,19 @@ class PagedFile:
         """Columns at the top level, in their order."""
         return tuple(self._layout.columns)
 
-    def rows_of_keys(self, column: str, keys: pa.Array) -> Numbers:
+    def rows_of_keys(self, column: str, keys: pa.Array, *, all_there: bool = False) -> Numbers:
         """Positions of the rows that have one of some keys, ascending.
 
         Args:
             column: that holds the keys; a text column.
             keys: ``string``, without nulls.
+            all_there: whether an index says that the file holds each of them, so that its bloom filter need not be
+                asked. The answer does not depend on it.
 
         """
         keys = self._possible(keys)
         candidates = self._candidates(column, keys)
-        if sum(len(pages) for pages in candidates) > _WORTH_A_BLOOM_FILTER:
+        if not all_there and sum(len(pages) for pages in candidates) > _WORTH_A_BLOOM_FILTER:
             fewer = self._by_bloom_filter(keys)
             if len(fewer) < len(keys):
                 keys = fewer
@@ -111,7 +115,8 @@ class PagedFile:
         first = 0
         for index, (pages, group) in enumerate(zip(candidates, self._layout.row_groups, strict=True)):
             if len(pages):
-                held = self._read_pages(index, [column], {column: pages}, ()).column(0)
+                with self._parsing():
+                    held = checked(self._read_pages(index, [column], {column: pages}, ())).column(0)
                 hits = pc.is_in(held, value_set=keys.cast(held.type))
                 local = np.flatnonzero(hits.to_numpy(zero_copy_only=False))
                 found.append(first + _positions(self._pages_of(index, column), pages)[local])
@@ -183,7 +188,7 @@ class PagedFile:
         """Rows of one row group: columns whose pages begin at the same rows are read together."""
         if not names:
             return pa.table({})
-        self._fetch_indexes(index, names)
+        self._load_indexes(index, names)
         together: dict[bytes, list[str]] = {}
         wanted: dict[str, Numbers] = {}
         for name in names:
@@ -196,14 +201,15 @@ class PagedFile:
         for group in together.values():
             table = self._read_pages(index, group, wanted, dictionary)
             held = _positions(self._pages_of(index, group[0]), wanted[group[0]])
-            table = table.take(pa.array(np.searchsorted(held, rows)))
+            with self._parsing():
+                table = checked(table.take(pa.array(np.searchsorted(held, rows))))
             columns.update(zip(table.column_names, table.columns, strict=True))
         return pa.table({name: columns[name] for name in names})
 
     def _read_pages(
         self, index: int, names: Sequence[str], wanted: dict[str, Numbers], dictionary: Sequence[str]
     ) -> pa.Table:
-        """All rows of some pages, which begin at the same rows in all columns."""
+        """All rows of some pages, which begin at the same rows in all columns; what they hold is not checked yet."""
         group = self._layout.row_groups[index]
         chosen = set(names)
         ordered = [name for name in self._layout.columns if name in chosen]
@@ -219,7 +225,7 @@ class PagedFile:
         with self._parsing():
             content = small_file(self._layout, ordered, pieces, num_rows)
             file = open_parquet(content, dictionary_columns=[n for n in dictionary if n in chosen])
-            table = checked(file.read(use_threads=False).replace_schema_metadata(None))
+            table = file.read(use_threads=False).replace_schema_metadata(None)
         if table.num_rows != num_rows:
             raise self._corrupt(f"{num_rows} rows by its page index are {table.num_rows}")
         return table
@@ -228,7 +234,8 @@ class PagedFile:
         if chunk.column not in self._layout.flat:
             dictionary, data = self._bytes(chunk.start, chunk.data_start), self._bytes(chunk.data_start, chunk.end)
             return Piece(chunk, dictionary, data, chunk.num_values)
-        data = b"".join(self._bytes(int(pages.starts[i]), int(pages.ends[i])) for i in wanted)
+        places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
+        data = b"".join([self._view[start:end] for start, end in places])
         is_whole = len(wanted) == len(pages.starts)
         num_values = chunk.num_values if is_whole else int(pages.row_counts()[wanted].sum())
         return Piece(chunk, self._bytes(chunk.start, int(pages.starts[0])), data, num_values)
@@ -239,12 +246,9 @@ class PagedFile:
         chunk = self._chunk(group, column)
         if chunk.offset_index is None or column not in self._layout.flat:
             return one_page(chunk, group.num_rows)
-        key = (index, column)
-        if key not in self._pages:
-            self._fetch([chunk.offset_index])
-            with self._parsing():
-                self._pages[key] = parse_offset_index(self._bytes(*chunk.offset_index), chunk, group.num_rows)
-        return self._pages[key]
+        if (index, column) not in self._pages:
+            self._load_indexes(index, [column])
+        return self._pages[index, column]
 
     def _places(self, index: int, column: str, wanted: Numbers) -> _Ranges:
         """Bytes that some pages of a column take, with the dictionary before them."""
@@ -253,7 +257,8 @@ class PagedFile:
             return [(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column]
         pages = self._pages_of(index, column)
         first = self._chunk(group, column).start
-        return [(first, int(pages.starts[0])), *((int(pages.starts[i]), int(pages.ends[i])) for i in wanted)]
+        places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
+        return [(first, int(pages.starts[0])), *places]
 
     def _chunk(self, group: RowGroup, column: str) -> Chunk:
         """The chunk of a column; the first one, where it is nested."""
@@ -262,32 +267,40 @@ class PagedFile:
                 return chunk
         raise self._corrupt(f"a row group lacks its column {column!r}")
 
-    def _fetch_indexes(self, index: int, names: Sequence[str]) -> None:
-        """The offset indexes of several columns stand side by side: they are fetched at once."""
-        chosen = set(names)
-        chunks = [chunk for chunk in self._layout.row_groups[index].chunks if chunk.column in chosen]
-        self._fetch([chunk.offset_index for chunk in chunks if chunk.offset_index is not None])
+    def _load_indexes(self, index: int, names: Sequence[str]) -> None:
+        """The offset indexes of several columns stand side by side: they are fetched and taken apart at once."""
+        group, chosen = self._layout.row_groups[index], self._layout.flat.intersection(names)
+        chunks = [
+            chunk
+            for chunk in group.chunks
+            if chunk.column in chosen and chunk.offset_index is not None and (index, chunk.column) not in self._pages
+        ]
+        places = [chunk.offset_index for chunk in chunks if chunk.offset_index is not None]
+        if not places:
+            return
+        self._fetch(places)
+        with self._parsing():
+            found = parse_offset_indexes([self._bytes(*place) for place in places], chunks, group.num_rows)
+        self._pages.update({(index, chunk.column): pages for chunk, pages in zip(chunks, found, strict=True)})
 
     def _bytes(self, start: int, end: int) -> bytes:
         return self._content[start:end].tobytes()
 
     def _fetch(self, places: _Ranges) -> None:
         """Fill in some ranges of the file, those that lie close together by one request."""
-        missing = [
-            p for p in sorted(places) if p[0] < p[1] and not any(a <= p[0] and p[1] <= b for a, b in self._fetched)
-        ]
-        merged: _Ranges = []
-        for start, end in missing:
-            if merged and start - merged[-1][1] <= _MAX_GAP_BYTES:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            else:
-                merged.append((start, end))
+        merged = _merged([place for place in places if not self._has(*place)], _MAX_GAP_BYTES)
         for start, end in merged:
             content = self._storage.read(self._path, start, end - start)
             if len(content) != end - start:
                 raise self._corrupt(f"it ends before byte {end}")
-            self._content[start:end] = np.frombuffer(content, np.uint8)
-        self._fetched += merged
+            self._view[start:end] = content
+        if merged:
+            self._fetched = _merged(self._fetched + merged, 0)
+
+    def _has(self, start: int, end: int) -> bool:
+        """Whether a range is filled in already, or empty."""
+        at = bisect.bisect_right(self._fetched, (start, self._size)) - 1
+        return start >= end or (at >= 0 and end <= self._fetched[at][1])
 
     @contextmanager
     def _parsing(self) -> Iterator[None]:
@@ -311,6 +324,17 @@ class PagedFile:
             way_out="Restore the file from a copy, or roll the table back to an instant before it; nothing was "
             "changed.",
         )
+
+
+def _merged(ranges: _Ranges, gap: int) -> _Ranges:
+    """Ranges in their order, those with no more than a gap between them as one."""
+    merged: _Ranges = []
+    for start, end in sorted(ranges):
+        if merged and start - merged[-1][1] <= gap:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _positions(pages: Pages, wanted: Numbers) -> Numbers:

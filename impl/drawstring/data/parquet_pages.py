@@ -212,26 +212,54 @@ def one_page(chunk: Chunk, num_rows: int) -> Pages:
     return Pages(start, end, first, num_rows)
 
 
-def parse_offset_index(raw: bytes, chunk: Chunk, num_rows: int) -> Pages:
-    """Return where the pages of a chunk stand.
+def parse_offset_indexes(raws: Sequence[bytes], chunks: Sequence[Chunk], num_rows: int) -> list[Pages]:
+    """Return where the pages of some chunks of a row group stand.
 
-    All locations are the same seven numbers of variable length, so they are taken apart all at once.
+    All locations are the same seven numbers of variable length, so those of all chunks are taken apart all at once.
+
+    Args:
+        raws: offset index of each chunk.
+        chunks: whose they are.
+        num_rows: of the row group.
+
     """
-    if raw[0] != 0x19:
-        raise ValueError("an offset index does not begin with a list")
-    count, at = (raw[1] >> 4, 2) if raw[1] >> 4 < 15 else varint(raw, 2)
-    content = np.frombuffer(raw, np.uint8)[at:]
-    ends = np.flatnonzero(content < 0x80)[: _TOKENS * count]
-    if raw[1] & 0x0F != STRUCT or count == 0 or len(ends) != _TOKENS * count:
+    counts, heads = zip(*(_num_locations(raw) for raw in raws), strict=True)
+    content = np.frombuffer(b"".join(raws), np.uint8)
+    behind = np.cumsum([len(raw) for raw in raws])
+    bodies = np.append(0, behind[:-1]) + np.array(heads)
+    ends = np.flatnonzero(content < 0x80)
+    first_tokens, last_tokens = np.searchsorted(ends, bodies), np.searchsorted(ends, behind)
+    num_tokens = _TOKENS * np.array(counts, np.int64)
+    if (num_tokens == 0).any() or (first_tokens + num_tokens > last_tokens).any():
         raise ValueError("an offset index is cut off")
-    starts = np.append(0, ends[:-1] + 1)
+    firsts = np.cumsum(num_tokens) - num_tokens
+    tokens = np.arange(int(num_tokens.sum())) + np.repeat(first_tokens - firsts, num_tokens)
+    starts = np.append(0, ends[:-1] + 1)[tokens]
+    starts[firsts] = bodies
+    ends = ends[tokens]
     for token, expected in _TYPES:
         if (content[starts[token::_TOKENS]] != expected).any():
             raise ValueError("an offset index has other fields than a page's location")
     values = [np.stack([edges[i::_TOKENS] for i in (1, 3, 5)]).ravel() for edges in (starts, ends)]
-    places, sizes, first_rows = _longs(content, *values).reshape(3, count)
+    places, sizes, first_rows = _longs(content, *values).reshape(3, -1)
+    cuts = np.cumsum(counts)[:-1]
+    parts = zip(np.split(places, cuts), np.split(sizes, cuts), np.split(first_rows, cuts), chunks, strict=True)
+    return [_pages(place, size, first, chunk, num_rows) for place, size, first, chunk in parts]
+
+
+def _num_locations(raw: bytes) -> tuple[int, int]:
+    """How many locations an offset index has, and where in it they begin."""
+    if raw[0] != 0x19:
+        raise ValueError("an offset index does not begin with a list")
+    count, at = (raw[1] >> 4, 2) if raw[1] >> 4 < 15 else varint(raw, 2)
+    if raw[1] & 0x0F != STRUCT or count > len(raw):
+        raise ValueError("an offset index is cut off")
+    return count, at
+
+
+def _pages(places: Numbers, sizes: Numbers, first_rows: Numbers, chunk: Chunk, num_rows: int) -> Pages:
     behind = places + sizes
-    ordered = (sizes > 0).all() and (places[1:] >= behind[:-1]).all() and (np.diff(first_rows) > 0).all()
+    ordered = (sizes > 0).all() and (places[1:] >= behind[:-1]).all() and (first_rows[1:] > first_rows[:-1]).all()
     inside = places[0] >= chunk.start and behind[-1] <= chunk.end and first_rows[0] == 0 and first_rows[-1] < num_rows
     if not (ordered and inside):
         raise ValueError("an offset index has pages where none can be")

@@ -41,6 +41,7 @@ class FileQuery:
         current: the table's columns by id, where its schema evolves by ids.
         written: the same for the schema of the file; None if it is read by name.
         record_keys: rows that have none of these keys (``string``) may be left out; None for all rows.
+        keys_are_there: whether an index says that the file slice holds each of these keys; it decides only speed.
 
     """
 
@@ -50,6 +51,7 @@ class FileQuery:
     current: InternalField | None = None
     written: InternalField | None = None
     record_keys: pa.Array | None = None
+    keys_are_there: bool = False
 
 
 def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
@@ -70,6 +72,8 @@ def read_base_file(task: TaskContext, query: FileQuery) -> pa.Table:
     """
     with _still_there(query):
         table, num_rows = _rows(task.storage, query)
+    if num_rows == 0 and query.record_keys is not None:
+        return query.columns.empty_table()
     return _as_wanted(query, table, num_rows)
 
 
@@ -138,8 +142,9 @@ def _rows(storage: Storage, query: FileQuery) -> tuple[pa.Table, int]:
     if keys is not None and path.endswith(_PARQUET):
         paged = PagedFile(storage, path, size)
         if RECORD_KEY in paged.column_names:
-            rows = paged.rows_of_keys(RECORD_KEY, keys)
-            return paged.read(rows, names, dictionary_columns=_REPEATING), len(rows)
+            rows = paged.rows_of_keys(RECORD_KEY, keys, all_there=query.keys_are_there)
+            found = paged.read(rows, names, dictionary_columns=_REPEATING) if len(rows) else pa.table({})
+            return found, len(rows)
     file = open_row_file(storage, path, size)
     return file.read(names, dictionary_columns=_REPEATING), file.num_rows
 

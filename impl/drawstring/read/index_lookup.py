@@ -28,25 +28,34 @@ def is_newest(snapshot: Snapshot) -> bool:
     return last is not None and snapshot.as_of == last.requested_time
 
 
-def slices_of_keys(
-    metadata: MetadataTable | None, snapshot: Snapshot, slices: Sequence[FileSlice], keys: pa.Array
-) -> tuple[FileSlice, ...] | None:
-    """Return those of some slices that hold record keys; None where there is no index that could tell.
+def keys_by_group(
+    metadata: MetadataTable | None, snapshot: Snapshot, keys: pa.Array
+) -> dict[FileGroupId, pa.Array] | None:
+    """Return which of some record keys each file group holds; None where there is no index that could tell.
 
     Args:
         metadata: of the table.
-        snapshot: that the slices are of.
-        slices: to choose from.
+        snapshot: that is asked.
         keys: ``string``, without nulls.
 
     """
     if metadata is None or RECORD_INDEX not in metadata or not is_newest(snapshot):
         return None
-    places = metadata.record_index(keys).group_by(["partition_path", "file_id"]).aggregate([])
-    groups = {FileGroupId(row["partition_path"], row["file_id"]) for row in places.to_pylist()}
-    if not groups <= {one.group for one in snapshot.slices}:
+    places = metadata.record_index(keys).group_by(["partition_path", "file_id"]).aggregate([("record_key", "list")])
+    columns = (places.column(name).to_pylist() for name in ("partition_path", "file_id"))
+    held = places.column("record_key_list").combine_chunks()
+    groups = {FileGroupId(*place): held[row].values for row, place in enumerate(zip(*columns, strict=True))}
+    if not groups.keys() <= {one.group for one in snapshot.slices}:
         return None  # The index is ahead of the snapshot: a key may have moved on from a slice that is still here.
-    return tuple(one for one in slices if one.group in groups)
+    return groups
+
+
+def slices_of_keys(
+    metadata: MetadataTable | None, snapshot: Snapshot, slices: Sequence[FileSlice], keys: pa.Array
+) -> tuple[FileSlice, ...] | None:
+    """Return those of some slices that hold record keys; None as `keys_by_group`."""
+    groups = keys_by_group(metadata, snapshot, keys)
+    return None if groups is None else tuple(one for one in slices if one.group in groups)
 
 
 def slices_by_bloom_filters(

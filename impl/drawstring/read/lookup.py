@@ -7,8 +7,8 @@ groups that hold a key.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from drawstring.context import TableContext
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import InputError
-from drawstring.files import Snapshot
+from drawstring.files import FileSlice, Snapshot
 from drawstring.read.arrow_reader import query_schema, slice_query, wanted_columns
 from drawstring.read.data_skipping import slices_with_rows
-from drawstring.read.index_lookup import slices_by_bloom_filters, slices_of_keys
+from drawstring.read.index_lookup import keys_by_group, slices_by_bloom_filters
 from drawstring.read.listing import metadata_of
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.schema import resolve_schema
@@ -62,15 +62,19 @@ def lookup_rows(
     by = [RECORD_KEY] if has_key else [name.partition(".")[0] for name in context.config.record_key_fields]
     needed = pa.schema([*wanted, *(available.field(name) for name in by if name not in wanted.names)])
     metadata = metadata_of(context, snapshot) if len(wanted_keys) else None
-    chosen = slices_of_keys(metadata, snapshot, snapshot.slices, wanted_keys)
-    if chosen is None and has_key:
+    groups = keys_by_group(metadata, snapshot, wanted_keys)
+    chosen: Sequence[FileSlice] = snapshot.slices
+    if groups is not None:
+        chosen = [one for one in snapshot.slices if one.group in groups]
+    elif has_key:
         condition = pc.field(RECORD_KEY).isin(wanted_keys)
         chosen = slices_with_rows(context, snapshot, schema, available, condition)
         chosen = slices_by_bloom_filters(metadata, chosen, wanted_keys)
-    chosen = snapshot.slices if chosen is None else chosen
     queries = [slice_query(context, schema, snapshot, needed, one) for one in chosen if len(wanted_keys)]
-    if has_key:
-        queries = [_with_keys(query, wanted_keys) for query in queries]
+    if groups is not None:
+        queries = [_with_keys(query, groups[one.group], True) for query, one in zip(queries, chosen, strict=True)]
+    elif has_key:
+        queries = [_with_keys(query, wanted_keys, False) for query in queries]
     tables = context.ports.tasks.run(read_slice, queries, label="look rows up")
     table = pa.concat_tables(tables) if tables else needed.empty_table()
     found = table.column(RECORD_KEY) if has_key else record_keys(table, context.config)
@@ -103,7 +107,7 @@ def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
     return pc.unique(texts.drop_null())
 
 
-def _with_keys(query: SliceQuery, keys: pa.Array) -> SliceQuery:
+def _with_keys(query: SliceQuery, keys: pa.Array, are_there: bool) -> SliceQuery:  # noqa: FBT001 -- private
     if query.base is None:
         return query
-    return dataclasses.replace(query, base=dataclasses.replace(query.base, record_keys=keys))
+    return replace(query, base=replace(query.base, record_keys=keys, keys_are_there=are_there))

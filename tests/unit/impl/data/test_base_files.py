@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -93,6 +94,20 @@ def test_each_codec_is_the_one_in_the_file(codec):
     content = encode(numbers(3), BaseFileLayout(codec, bloom=None))
     chunk = pq.read_metadata(io.BytesIO(content)).row_group(0).column(0)
     assert chunk.compression.lower() == codec
+
+
+@pytest.mark.parametrize("codec", ["zstd", "gzip", "snappy"])
+def test_in_a_large_file_only_what_shrinks_is_compressed(codec):
+    rng = np.random.default_rng(3)
+    count = 40_000
+    nested = pa.ListArray.from_arrays(pa.array(np.arange(count + 1, dtype=np.int32)), pa.array(rng.random(count)))
+    columns = {"noise": rng.random(count), "words": ["one text " * 3 + str(i) for i in range(count)], "l": nested}
+    content = encode(pa.table(columns), BaseFileLayout(codec, bloom=None))
+    group = pq.read_metadata(io.BytesIO(content)).row_group(0)
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    codecs = {chunk.path_in_schema: chunk.compression.lower() for chunk in chunks}
+    assert (codecs["words"], codecs["noise"], codecs["l.list.element"]) == (codec, "uncompressed", "uncompressed")
+    assert pq.read_table(io.BytesIO(content)).select(list(columns)).equals(pa.table(columns))
 
 
 def test_row_groups_are_no_larger_than_asked_for():

@@ -131,7 +131,7 @@ def test_of_a_file_of_ours_a_look_up_decodes_a_page_of_each_column(monkeypatch):
     rows = file.rows_of_keys(KEY, pa.array(["key-010000"]))
     found = file.read(rows, [name for name in expected.column_names if name != "nested"])
     assert found.column("number").to_pylist() == [None]
-    assert decoded == [4096, 4096]
+    assert decoded == [2048, 2048]
 
 
 def test_of_a_large_file_only_the_pages_that_are_needed_are_fetched(monkeypatch):
@@ -204,14 +204,15 @@ def test_damage_of_footer_or_index_ends_in_a_named_error_or_an_answer(seed):
         pytest.param(
             b"\x19\x2c\x16\x08\x15\x10\x16\x00\x00\x16\x08\x15\x10\x16\x02\x00\x00", id="pages upon each other"
         ),
+        pytest.param(b"\x19\x1c\x16\x08\x15\x10\x16\x80", id="a number that goes on behind the end"),
     ],
 )
 def test_an_offset_index_with_pages_where_none_can_be_is_refused(raw):
-    from drawstring.data.parquet_pages import parse_offset_index
+    from drawstring.data.parquet_pages import parse_offset_indexes
 
     chunk = layout_of(written(rows_of(10))).row_groups[0].chunks[0]
     with pytest.raises(ValueError, match="offset index"):
-        parse_offset_index(raw, chunk, 10)
+        parse_offset_indexes([raw], [chunk], 10)
 
 
 def test_rows_that_the_index_misplaces_are_told_by_their_number():

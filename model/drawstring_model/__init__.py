@@ -8,7 +8,7 @@
 - ``core.protocol.enabled(state, config)`` proposes the moves within the bounds of ``config``;
 - ``core.protocol.apply(state, move, config)`` takes any move that the rules allow, with times, tokens and file groups
   from outside, and raises ``NotEnabledError`` for others;
-- ``core.protocol.storage_view(state, config)`` is what of a state can be read from storage, for comparison with bytes;
+- ``storage_view.storage_view(state, config)`` is what of a state can be read from storage, for comparison with bytes;
 - ``core.reader.read_snapshot(state.world, as_of, config)`` is what a reader gets.
 
 To write a module: its steps get names in `drawstring_spec.steps`; then a file in `modules` with its parts of the world

@@ -22,6 +22,7 @@ from drawstring_model.modules.cleaning import Cleaning
 from drawstring_model.modules.clocks import Clocks
 from drawstring_model.modules.clustering import Clustering
 from drawstring_model.modules.compaction import Compaction
+from drawstring_model.modules.crashes import Crashes
 from drawstring_model.modules.heartbeats import HeartbeatModule
 from drawstring_model.modules.locks import Locks
 from drawstring_model.modules.log_files import LogFiles
@@ -47,7 +48,7 @@ __all__ = [
     "upsert",
 ]
 
-COPY_ON_WRITE = (Clocks(), HeartbeatModule(), Locks(), RollbackModule())
+COPY_ON_WRITE = (Clocks(), Crashes(), HeartbeatModule(), Locks(), RollbackModule())
 """The modules of the protocol on a copy-on-write table."""
 
 MERGE_ON_READ = (*COPY_ON_WRITE, LogFiles(), Compaction())

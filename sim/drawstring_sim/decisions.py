@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from drawstring.events import Event
-from drawstring_model.core.state import Move, TimelineFile
+from drawstring_model.core.state import Move
+from drawstring_model.storage_view import TimelineFile
 from drawstring_sim.raw_view import is_data_file, rollback_target
 from drawstring_sim.recorder import Answered, Began, Change, Died, Ended, Entry, Look, Said
 from drawstring_spec.layout import TEMP_FOLDER, TIMELINE_FOLDER

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from drawstring_model.core.state import TimelineFile
+from drawstring_model.storage_view import TimelineFile
 from drawstring_sim.operations import Key
 from drawstring_sim.raw_state import parse_data_file, read_payload
 from drawstring_sim.recorder import Change

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from drawstring.events import Event
 from drawstring_model.config import Config
 from drawstring_model.core.module import part
-from drawstring_model.core.protocol import apply, refusal, storage_view
+from drawstring_model.core.protocol import apply, refusal
 from drawstring_model.core.reader import file_slices, latest_snapshot_time, read_snapshot
 from drawstring_model.core.state import (
     FREE,
@@ -44,14 +44,13 @@ from drawstring_model.core.state import (
     Phase,
     Placement,
     State,
-    StorageView,
-    TimelineFile,
     Writer,
     initial_state,
 )
 from drawstring_model.invariants import INVARIANTS
 from drawstring_model.modules.heartbeats import Beating, heartbeat_is_alive
 from drawstring_model.modules.rollback import rollbacks_of
+from drawstring_model.storage_view import StorageView, TimelineFile, storage_view
 from drawstring_sim.decisions import decisions, difference, files_written_later, narrate, told
 from drawstring_sim.operations import Kind, Operation
 from drawstring_sim.raw_view import RawView, is_data_file, lock_owner, rollback_target, timeline_file

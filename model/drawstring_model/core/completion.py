@@ -30,13 +30,11 @@ class CheckConflicts(Rule):
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """Once the files are written."""
-        del world, config
         if not writer.plan:
             yield Move(self.step, number)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused with work left, without the lock, to a fenced writer, and for a conflict."""
-        del move
         if writer.plan:
             return "not all data files are written"
         if config.locking and not writer.has_lock:
@@ -48,7 +46,6 @@ class CheckConflicts(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The snapshot is needed no more."""
-        del move, config
         return world, writer._replace(phase=Phase.CHECKED, snapshot=())
 
 
@@ -67,7 +64,6 @@ class UpdateMetadata(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The metadata table knows."""
-        del move
         if config.planted is not PlantedBug.SKIP_UPDATE_METADATA:
             world = world._replace(metadata=with_item(world.metadata, writer.requested))
         return world, writer._replace(phase=Phase.UPDATED)
@@ -104,7 +100,6 @@ class CompleteInstant(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The operation is complete."""
-        del config
         time = given(move.time)
         commit = Commit(writer.requested, time, writer.written, writer.changes, writer.new_keys)
         world = world._replace(commits=with_item(world.commits, commit), clock=ticked(world, time))

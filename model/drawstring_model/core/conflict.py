@@ -115,7 +115,6 @@ class AbortWrite(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """What a writer still has to give back is known; nothing else."""
-        del config
         if move.reason is AbortReason.COLLISION and writer.phase < Phase.REQUESTED:
             writer = writer._replace(requested=0, parts=())
         return world, finished(ended(writer, Phase.ABORTED))

@@ -82,7 +82,6 @@ def no_undone_write(world: World, config: Config) -> str | None:
 
 def legal_transitions(world: World, config: Config) -> str | None:
     """`Promise.LEGAL_TRANSITIONS`, of completed instants."""
-    del config
     for commit in world.commits:
         time = commit.requested
         for states, name in ((world.requested, "requested"), (world.inflight, "inflight")):

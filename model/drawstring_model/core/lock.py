@@ -51,7 +51,6 @@ class AcquireLock(Rule):
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused where nobody locks, and where the lock is taken."""
-        del move
         if not config.locking:
             return "nobody locks under this concurrency control"
         if writer.has_lock:
@@ -60,7 +59,6 @@ class AcquireLock(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The lock is taken."""
-        del config
         if move.writer is None:
             raise TypeError("the table lock is taken by a writer")
         return world._replace(lock=move.writer), writer._replace(has_lock=True)
@@ -80,11 +78,9 @@ class ReleaseLock(Rule):
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused to whom does not hold it."""
-        del world, move, config
         return None if writer.has_lock else "the writer does not hold the table lock"
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """Another holder's lock is never released."""
-        del config
         lock = FREE if world.lock == move.writer else world.lock
         return world._replace(lock=lock), finished(writer._replace(has_lock=False))

@@ -31,7 +31,6 @@ from drawstring_model.core.state import (
     Phase,
     PlannedFile,
     Role,
-    StorageView,
     Time,
     World,
     Writer,
@@ -61,17 +60,14 @@ class Rule(ABC):
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterable[Move]:
         """Propose moves of process `number` to the explorer; those that are refused are dropped later."""
-        del world, writer, config
         return (Move(self.step, number),)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Why `move` is not enabled, in words; None where it is. The phase was looked at already."""
-        del world, writer, move, config
         return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """What `move` makes of the world and of its process. Called only where it is enabled."""
-        del move, config
         return world, writer
 
 
@@ -99,47 +95,38 @@ class Module:
 
     def allows_time(self, world: World, time: Time, config: Config) -> bool:
         """Whether the clocks may show `time` although it is not later than all before."""
-        del world, time, config
         return False
 
     def fences(self, world: World, writer: Writer, config: Config) -> bool:
         """Whether others may regard the operation of `writer` as failed."""
-        del world, writer, config
         return False
 
     def has_work(self, world: World, writer: Writer, config: Config) -> bool:
         """Whether an idle process has something to do under the table lock."""
-        del world, writer, config
         return False
 
     def spares(self, world: World, time: Time) -> bool:
         """Whether the pending instant of `time` waits to be run, and is no failed write."""
-        del world, time
         return False
 
     def keeps_rows(self, world: World, commit: Commit) -> bool:
         """Whether `commit` only lays rows out anew, so that no writer conflicts with it or builds on it."""
-        del world, commit
         return False
 
     def pending_instants(self, world: World) -> tuple[Time, ...]:
         """Requested times of pending instants that are on the timeline of a query nevertheless."""
-        del world
         return ()
 
     def hidden(self, world: World, visible: Collection[Time], config: Config) -> Collection[Group]:
         """File groups of which nothing is read where the instants `visible` are."""
-        del world, visible, config
         return ()
 
     def conflicts(self, world: World, writer: Writer, config: Config) -> bool:
         """Whether the module has a reason of its own why the process, about to complete, has to give up."""
-        del world, writer, config
         return False
 
     def gives_up(self, world: World, writer: Writer, number: int, config: Config) -> Collection[AbortReason]:
         """Why process `number` has to give its operation up now, beside the core's reasons."""
-        del world, writer, number, config
         return ()
 
     def lets_all_complete(self) -> bool:
@@ -148,50 +135,37 @@ class Module:
 
     def slices(self, world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile] | None:
         """Of each file group what is read where the instants `visible` are; None leaves it to the others."""
-        del world, visible, config
         return None
 
     def as_read(self, world: World, visible: Collection[Time], config: Config) -> tuple[World, Collection[Time]]:
         """`world` and the instants `visible` as those see them who read the timeline and list files now."""
-        del config
         return world, visible
 
     def unseen(self, world: World, config: Config) -> Collection[Time]:
         """Completed writes that a writer does not find any more when it compares its work with others'."""
-        del world, config
         return ()
 
     def planned(
         self, world: World, snapshot: Snapshot, changes: Changes, homes: Mapping[Key, Group], config: Config
     ) -> tuple[PlannedFile, ...] | None:
         """The files that `changes` take; None leaves it to the others."""
-        del world, snapshot, changes, homes, config
         return None
 
     def refuses(self, world: World, as_of: Time) -> bool:
         """Whether a query as of `as_of` is refused, because the table has no whole answer any more."""
-        del world, as_of
         return False
 
     def removed(self, world: World) -> Collection[FileName]:
         """Data files of completed writes that are gone, or are going to be, by plan."""
-        del world
         return ()
 
     def kept_files(self, world: World, config: Config) -> Collection[FileName]:
         """Data files whose slices no clean may take."""
-        del world, config
         return ()
 
     def taken_back(self, world: World) -> Collection[Time]:
         """Writes whose requested file may be gone by plan, while an inflight file of theirs may still be put."""
-        del world
         return ()
-
-    def show(self, world: World, view: StorageView) -> StorageView:
-        """`view` with what lies on storage of this module's."""
-        del world
-        return view
 
 
 def modules_of(config: Config) -> tuple[Module, ...]:

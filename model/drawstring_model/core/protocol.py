@@ -15,29 +15,24 @@ from functools import cache
 from drawstring_model.core.completion import CheckConflicts, CompleteInstant, UpdateMetadata
 from drawstring_model.core.config import Config
 from drawstring_model.core.conflict import AbortWrite
-from drawstring_model.core.environment import Crash, ReadSnapshot
 from drawstring_model.core.invariants import INVARIANTS
 from drawstring_model.core.lock import AcquireLock, ReleaseLock
 from drawstring_model.core.module import Module, Rule, modules_of
 from drawstring_model.core.promises import Check, Promise
+from drawstring_model.core.reader import ReadSnapshot
 from drawstring_model.core.state import (
-    FREE,
     IDLE,
     WRITER,
     Move,
     Phase,
     Role,
     State,
-    StorageView,
-    TimelineFile,
     World,
     Writer,
     initial_state,
 )
 from drawstring_model.core.writer import GenerateRequestedTime, LookupKeys, RequestInstant, StartInflight, WriteFile
 from drawstring_spec.errors import DrawstringError
-from drawstring_spec.instants import Action
-from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
 
 CORE_RULES: tuple[Rule, ...] = (
@@ -52,7 +47,6 @@ CORE_RULES: tuple[Rule, ...] = (
     CompleteInstant(),
     ReleaseLock(),
     AbortWrite(),
-    Crash(),
     ReadSnapshot(),
 )
 """The actions of the core, in the order of `drawstring_spec.steps.Step`."""
@@ -201,23 +195,3 @@ def apply(state: State, move: Move, config: Config) -> State:
     world, writer = protocol.effect(rule, state.world, state.writers[move.writer], move, config)
     writers = (*state.writers[: move.writer], writer, *state.writers[move.writer + 1 :])
     return State(world, writers)
-
-
-def storage_view(state: State, config: Config) -> StorageView:
-    """What of `state` lies on storage."""
-    world = state.world
-    timeline = {TimelineFile(time, Action.COMMIT, InstantState.REQUESTED, None) for time in world.requested}
-    timeline |= {TimelineFile(time, Action.COMMIT, InstantState.INFLIGHT, None) for time in world.inflight}
-    timeline |= {
-        TimelineFile(commit.requested, Action.COMMIT, InstantState.COMPLETED, commit.completion)
-        for commit in world.commits
-    }
-    view = StorageView(
-        timeline=frozenset(timeline),
-        data_files={(file.group, file.requested, file.token): dict(file.rows) for file in world.files},
-        lock_held=world.lock != FREE,
-        heartbeats=frozenset(),
-    )
-    for module in modules_of(config):
-        view = module.show(world, view)
-    return view

@@ -11,8 +11,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from drawstring_model.core.config import Config, PlantedBug, SnapshotTime
-from drawstring_model.core.module import modules_of
-from drawstring_model.core.state import Changes, Commit, DataFile, Group, Key, Rows, Time, Value, World
+from drawstring_model.core.module import Rule, modules_of
+from drawstring_model.core.state import (
+    Changes,
+    Commit,
+    DataFile,
+    FileName,
+    Group,
+    Key,
+    Move,
+    Phase,
+    Rows,
+    Time,
+    Value,
+    World,
+    Writer,
+)
+from drawstring_spec.steps import Step
 
 
 def snapshot_time(commit: Commit, config: Config) -> Time:
@@ -47,6 +62,11 @@ def as_read(world: World, visible: Collection[Time], config: Config) -> tuple[Wo
     for module in modules_of(config):
         world, visible = module.as_read(world, visible, config)
     return world, visible
+
+
+def removed_files(world: World, config: Config) -> frozenset[FileName]:
+    """The data files of completed writes that are gone, or are going to be, by plan."""
+    return frozenset(name for module in modules_of(config) for name in module.removed(world))
 
 
 def file_slices(world: World, visible: Collection[Time], config: Config) -> dict[Group, DataFile]:
@@ -105,3 +125,20 @@ def apply_changes(table: dict[Key, Value], changes: Changes) -> None:
             table.pop(key, None)
         else:
             table[key] = value
+
+
+class ReadSnapshot(Rule):
+    """A reader picks a snapshot time, builds the file slices of it and merges their rows.
+
+    Enabled: always. What it reads is `read_snapshot`.
+    Effect: none.
+    Unchanged: everything, so the explorer never takes it: the invariants read at every snapshot time instead.
+    """
+
+    step = Step.READ_SNAPSHOT
+    phases = frozenset(Phase)
+    is_of_the_world = True
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterable[Move]:
+        """None."""
+        return ()

@@ -14,12 +14,9 @@ instant times (the 17 digits read as a number will do), file groups, keys and to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
-from drawstring_spec.instants import Action
-from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
 
 Time: TypeAlias = int
@@ -247,33 +244,6 @@ class Move(NamedTuple):
     token: Token | None = None
     target: Time | None = None
     reason: AbortReason | None = None
-
-
-class TimelineFile(NamedTuple):
-    """A file of the timeline, by what its name says."""
-
-    requested_time: Time
-    action: Action
-    state: InstantState
-    completion_time: Time | None
-
-
-class StorageView(NamedTuple):
-    """The part of a state that can be read from storage, for comparison with an implementation's bytes.
-
-    Attributes:
-        timeline: all files of the timeline.
-        data_files: rows of each data file, by (file group, requested time, write token).
-        lock_held: whether the table lock is taken (by whoever, dead or alive).
-        heartbeats: requested times that have a heartbeat file, expired or not. Those of instants that are not
-            pending say nothing: they are garbage that is removed sooner or later.
-
-    """
-
-    timeline: frozenset[TimelineFile]
-    data_files: Mapping[tuple[Group, Time, Token], Mapping[Key, Value | None]]
-    lock_held: bool
-    heartbeats: frozenset[Time]
 
 
 def initial_state(writers: int, roles: tuple[Role, ...] = ()) -> State:

@@ -45,7 +45,6 @@ class GenerateRequestedTime(Rule):
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """The next tick."""
-        del writer
         if may_start(world, number, config):
             yield Move(self.step, number, time=world.clock + 1)
 
@@ -59,7 +58,6 @@ class GenerateRequestedTime(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """One more operation is started."""
-        del config
         time = given(move.time)
         started = world.started + 1
         world = world._replace(clock=ticked(world, time), started=started)
@@ -80,7 +78,6 @@ class RequestInstant(Rule):
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused without the lock, and where the file exists."""
-        del move
         if config.locking and not writer.has_lock:
             return "the writer does not hold the table lock"
         if writer.requested in world.requested and not adopts_files(config):
@@ -89,7 +86,6 @@ class RequestInstant(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The instant is pending."""
-        del move, config
         world = world._replace(requested=with_item(world.requested, writer.requested))
         return world, writer._replace(phase=Phase.REQUESTED)
 
@@ -160,14 +156,12 @@ class StartInflight(Rule):
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused where the file exists."""
-        del move
         if writer.requested in world.inflight and not adopts_files(config):
             return _FILE_EXISTS
         return None
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The instant is inflight."""
-        del move, config
         inflight = with_item(world.inflight, writer.requested)
         return world._replace(inflight=inflight), writer._replace(phase=Phase.INFLIGHT)
 
@@ -202,7 +196,6 @@ class WriteFile(Rule):
 
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The planned rows are in the file."""
-        del config
         planned = next(file for file in writer.plan if file.group == move.group)
         token = given(move.token)
         written = WrittenFile(planned.group, token, planned.base, planned.rows, planned.is_log)

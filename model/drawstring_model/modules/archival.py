@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.module import Guard, Module, Rule, given, part, with_item, with_part, without_item
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.state import FileName, Move, Phase, StorageView, Time, World, Writer
+from drawstring_model.core.state import FileName, Move, Phase, Time, World, Writer
 from drawstring_model.modules.archived import (
     Archive,
     ArchivedFile,
@@ -34,6 +34,8 @@ from drawstring_model.modules.archived import (
 from drawstring_model.modules.cleaning import Cleans
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.rollback import failed_writes
+from drawstring_model.modules.savepoints import Savepoints
+from drawstring_model.storage_view import StorageView
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
 
@@ -59,10 +61,10 @@ def archival_of(config: Config) -> Archival:
 def first_to_keep(world: World, config: Config) -> Time | None:
     """The write at which archival has to stop, and which it does not archive; None for no such.
 
-    It is the last completed write before the first pending one, or that one itself, or the first clustering whose
-    replaced files are still there: without it readers would see them again.
+    It is the last completed write before the first pending one, or that one itself; the first that a savepoint names;
+    or the first clustering whose replaced files are still there: without it readers would see them again.
     """
-    kept: list[Time] = []
+    kept = [savepoint.requested for savepoint in part(world, Savepoints).all]
     pending = pending_writes(world)
     if config.planted is PlantedBug.ARCHIVE_FAILED_WRITES:
         pending = [time for time in pending if time not in failed_writes(world, config)]

@@ -24,9 +24,10 @@ from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.lock import locked
 from drawstring_model.core.module import Module, Rule, given, later, modules_of, part, ticked, with_item, with_part
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.state import FileName, Group, Move, Phase, StorageView, Time, TimelineFile, World, Writer
+from drawstring_model.core.state import FileName, Group, Move, Phase, Time, World, Writer
 from drawstring_model.modules.log_files import pending_plans
 from drawstring_model.modules.queries import names_on_storage, running_query
+from drawstring_model.storage_view import StorageView, TimelineFile
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

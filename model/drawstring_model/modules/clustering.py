@@ -33,7 +33,7 @@ from drawstring_model.core.module import (
     with_part,
 )
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.reader import file_slices, merged_rows
+from drawstring_model.core.reader import file_slices, merged_rows, removed_files
 from drawstring_model.core.state import Group, Move, Phase, PlannedFile, Time, World, Writer
 from drawstring_model.core.writer import lookup_basis
 from drawstring_spec.steps import Step
@@ -195,8 +195,11 @@ def replaced_stay_closed(world: World, writer: Writer, move: Move, config: Confi
 
 
 def clustering_keeps_rows(world: World, config: Config) -> str | None:
-    """`Promise.CLUSTERING_KEEPS_ROWS`."""
+    """`Promise.CLUSTERING_KEEPS_ROWS`, as long as nothing of either side is cleaned."""
+    cleaned = {group for group, _, _ in removed_files(world, config)}
     for plan in completed_clusterings(world):
+        if cleaned & {plan.output, *(group for group, _ in plan.inputs)}:
+            continue
         before = {commit.requested for commit in world.commits if commit.requested < plan.requested}
         was = merged_rows(file_slices(world, before, config).values())
         now = merged_rows(file_slices(world, {*before, plan.requested}, config).values())

@@ -21,7 +21,12 @@ from drawstring_model.modules.heartbeats import heartbeat_is_alive
 
 
 class CheckAfterDetection(CheckConflicts):
-    """`CheckConflicts`, which an early look does not replace."""
+    """`CheckConflicts`, which an early look does not replace.
+
+    Enabled: as in the core, whatever was seen early.
+    Effect: the writer may complete.
+    Unchanged: the world.
+    """
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """As in the core, unless the planted bug has file groups compared early only."""

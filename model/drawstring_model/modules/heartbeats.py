@@ -22,7 +22,8 @@ from drawstring_model.core.module import (
     with_item,
     with_part,
 )
-from drawstring_model.core.state import WRITER, Move, Phase, StorageView, Time, World, Writer, idle
+from drawstring_model.core.state import WRITER, Move, Phase, Time, World, Writer, idle
+from drawstring_model.storage_view import StorageView
 from drawstring_spec.steps import Step
 
 

@@ -216,6 +216,11 @@ def writer_is_aware(world: World, writer: Writer, move: Move, config: Config) ->
     return with_part(world, index._replace(aware=aware)) if index.planned else world
 
 
+def service_is_aware(world: World, writer: Writer, move: Move, config: Config) -> World:
+    """Consequence: so does a service that gives keys other file groups, and begins to run after the plan."""
+    return writer_is_aware(world, writer._replace(requested=given(move.target)), move, config)
+
+
 def writer_adds_entries(world: World, writer: Writer, move: Move, config: Config) -> World:
     """Consequence: a writer that knows of the index adds its entries with those of the rest of the metadata table."""
     del move
@@ -235,19 +240,19 @@ def target_leaves_index(world: World, writer: Writer, move: Move, config: Config
     return with_part(world, index)
 
 
-def index_content(world: World, config: Config) -> dict[Key, Group]:
+def index_content(world: World) -> dict[Key, Group]:
     """What a look-up finds: of the instants that the index has, those that are complete."""
     index = part(world, Index)
     content: dict[Key, Group] = {}
     known = {*index.base, *index.entries}
-    for commit in (commit for commit in world.commits if commit.requested in known):
-        slices = file_slices(world, {c.requested for c in world.commits if c.requested <= commit.requested}, config)
-        homes = {key: group for group, file in slices.items() for key, _ in file.rows}
-        for key, value in commit.changes:
-            if value is None:
-                content.pop(key, None)
-            else:
-                content[key] = homes[key]
+    for commit in sorted(world.commits, key=lambda commit: commit.completion):
+        if commit.requested not in known:
+            continue
+        changed = dict(commit.changes)
+        homes = {key: file.group for file in commit.files for key, _ in file.rows if key in changed or not changed}
+        content |= {key: group for key, group in homes.items() if changed.get(key, group) is not None}
+        for key in (key for key, value in commit.changes if value is None):
+            content.pop(key, None)
     return content
 
 
@@ -257,7 +262,7 @@ def index_agrees(world: World, config: Config) -> str | None:
         return None
     slices = file_slices(world, {commit.requested for commit in world.commits}, config)
     homes = {key: group for group, file in slices.items() for key, _ in file.rows}
-    content = index_content(world, config)
+    content = index_content(world)
     return None if content == homes else f"the index has keys in file groups {content}, the table has {homes}"
 
 
@@ -271,6 +276,7 @@ class Indexing(Module):
     rules = (ScheduleIndexing(), BuildIndex(), CatchUpIndex(), CompleteIndexing())
     consequences: ClassVar[Mapping[Step, Consequence]] = {
         Step.START_INFLIGHT: writer_is_aware,
+        Step.RUN_CLUSTERING: service_is_aware,
         Step.UPDATE_METADATA: writer_adds_entries,
         Step.REMOVE_INSTANT: target_leaves_index,
     }

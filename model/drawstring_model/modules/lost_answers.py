@@ -127,7 +127,12 @@ def heard(world: World, number: int) -> World:
 
 
 class RequestInstantAgain(RequestInstant):
-    """`RequestInstant`, or the discovery that the file is there, and the writer's own."""
+    """`RequestInstant`, or the discovery that the file is there, and the writer's own.
+
+    Enabled: as in the core; and where the file is there, put by the writer, unknown to it.
+    Effect: as in the core; a second time it changes nothing.
+    Unchanged: the data files, the lock.
+    """
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """As if the writer's own file were not there."""
@@ -141,7 +146,12 @@ class RequestInstantAgain(RequestInstant):
 
 
 class StartInflightAgain(StartInflight):
-    """`StartInflight`, or the discovery that the file is there, and the writer's own."""
+    """`StartInflight`, or the discovery that the file is there, and the writer's own.
+
+    Enabled: as in the core; and where the file is there, put by the writer, unknown to it.
+    Effect: as in the core; a second time it changes nothing.
+    Unchanged: the data files, the lock.
+    """
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """As if the writer's own file were not there."""
@@ -155,7 +165,12 @@ class StartInflightAgain(StartInflight):
 
 
 class CompleteInstantAgain(CompleteInstant):
-    """`CompleteInstant`, or the discovery that the completed file is there; that needs no lock."""
+    """`CompleteInstant`, or the discovery that the completed file is there; that needs no lock.
+
+    Enabled: as in the core; and where the file is there, put by the writer, unknown to it.
+    Effect: as in the core; a second time it changes nothing but what the writer knows.
+    Unchanged: the data files, the requested and the inflight file.
+    """
 
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """With the completion time that the file has."""
@@ -179,7 +194,12 @@ class CompleteInstantAgain(CompleteInstant):
 
 
 class AcquireOwnLock(AcquireAnyLock):
-    """`AcquireAnyLock`, or the discovery that the lock's file is there, and the writer's own."""
+    """`AcquireAnyLock`, or the discovery that the lock's file is there, and the writer's own.
+
+    Enabled: as in the core; and where the lock's file is there, put by the writer, unknown to it.
+    Effect: as in the core; a second time it changes nothing but what the writer believes.
+    Unchanged: all other files.
+    """
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Not refused because of itself."""

@@ -7,9 +7,10 @@ right where the values put together are what the table was. "Right before" has t
 (`QueryTypes.images`): of two writes of one bucket the one with the smaller requested time can complete last, and then
 its requested time says nothing about what it changed.
 
-A *read-optimized* query reads of each file group the newest base file alone. It is late, by as much as is not compacted
-yet, and still exact: each file group is as it was when that base file was begun, and no row is of a write that had not
-completed then. File groups are late by different amounts; it is no snapshot of the table.
+A *read-optimized* query reads of each file group the newest base file alone. It is late, by as much as is not
+compacted yet, and still exact: each file group is as it was right after the write that wrote its base file, or when the
+service that wrote it was planned, and no row is of a write that had not completed then. File groups are late by
+different amounts; it is no snapshot of the table.
 
 Both are functions of the world, as a snapshot is, so the module has promises and no actions.
 Source: the specification's query types, RFC-51, Java ``HoodieCDCExtractor``, ``BaseFileOnlyRelation``.
@@ -24,7 +25,7 @@ from typing import ClassVar
 from drawstring_model.core.config import Config, PlantedBug, SnapshotTime
 from drawstring_model.core.module import Module, modules_of
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.reader import apply_changes, file_slices, pending_instants
+from drawstring_model.core.reader import apply_changes, file_slices, pending_instants, removed_files
 from drawstring_model.core.state import Commit, DataFile, Group, Key, Time, Value, World
 
 Image = tuple[Key, Value | None, Value | None]
@@ -71,11 +72,14 @@ def _differences(before: Mapping[Key, Value | None], after: Mapping[Key, Value |
 
 
 def captured_changes(world: World, config: Config) -> str | None:
-    """`Promise.CAPTURED_CHANGES`, for each write in the order of completion."""
+    """`Promise.CAPTURED_CHANGES`, for each write in the order of completion. Where files are cleaned it is refused."""
+    cleaned = {group for group, _, _ in removed_files(world, config)}
     table: dict[Key, Value] = {}
     for commit in sorted(world.commits, key=lambda commit: commit.completion):
         before: dict[Key, Value | None] = dict(table)
         apply_changes(table, commit.changes)
+        if cleaned & {file.group for file in commit.files}:
+            continue
         said, true = captured(world, commit, config), _differences(before, dict(table))
         if said != true:
             return f"the changes of {commit.requested} read {_told(said)}, but it made {_told(true)}"
@@ -98,18 +102,22 @@ def _newest_base_files(world: World, visible: set[Time]) -> dict[Group, DataFile
 
 def read_optimized_reads(world: World, config: Config) -> str | None:
     """`Promise.READ_OPTIMIZED`, for each file group."""
+    by_completion = sorted(world.commits, key=lambda commit: commit.completion)
     for group, base in read_optimized(world, config).items():
         table: dict[Key, Value] = {}
         homes: dict[Key, Group] = {}
-        for commit in sorted(world.commits, key=lambda commit: commit.completion):
-            if commit.requested == base.requested or commit.completion < base.requested:
+        own = next((commit for commit in by_completion if commit.requested == base.requested), None)
+        # A service reads what was complete when it was planned; nothing comes between a write and what it builds on.
+        now = own.completion if own and own.changes else base.requested
+        for commit in by_completion:
+            if commit is own or commit.completion < now:
                 apply_changes(table, commit.changes)
                 homes.update({key: file.group for file in commit.files for key, _ in file.rows})
         gave = {key: value for key, value in sorted(table.items()) if homes[key] == group}
         if dict(base.rows) != gave:
             return (
                 f"a read-optimized query reads {dict(base.rows)} of file group {group}, "
-                f"but there was {gave} in it when {base.requested} began"
+                f"but there was {gave} in it at {now}"
             )
     return None
 

@@ -25,9 +25,10 @@ from drawstring_model.core.lock import locked
 from drawstring_model.core.module import Guard, Module, given, later, part, ticked, with_item, with_part, without_item
 from drawstring_model.core.promises import Check, Promise
 from drawstring_model.core.reader import latest_snapshot_time
-from drawstring_model.core.state import Move, StorageView, Time, TimelineFile, World, Writer
+from drawstring_model.core.state import Move, Time, World, Writer
 from drawstring_model.modules.queries import files_read
 from drawstring_model.modules.savepoints import OPERATOR, OperatorRule, Savepoints
+from drawstring_model.storage_view import StorageView, TimelineFile
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

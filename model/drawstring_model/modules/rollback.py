@@ -25,19 +25,9 @@ from drawstring_model.core.module import (
     without_item,
 )
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.state import (
-    WRITER,
-    Group,
-    Move,
-    Phase,
-    StorageView,
-    Time,
-    TimelineFile,
-    Token,
-    World,
-    Writer,
-)
+from drawstring_model.core.state import WRITER, Group, Move, Phase, Time, Token, World, Writer
 from drawstring_model.modules.heartbeats import heartbeat_is_alive, live_operations, remove_beat
+from drawstring_model.storage_view import StorageView, TimelineFile
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

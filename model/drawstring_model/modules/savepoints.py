@@ -19,8 +19,9 @@ from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.lock import locked
 from drawstring_model.core.module import Module, Rule, given, later, modules_of, part, ticked, with_item, with_part
 from drawstring_model.core.promises import Check, Promise
-from drawstring_model.core.state import FileName, Move, Phase, StorageView, Time, TimelineFile, World, Writer
+from drawstring_model.core.state import FileName, Move, Phase, Time, World, Writer
 from drawstring_model.modules.queries import files_read, names_on_storage
+from drawstring_model.storage_view import StorageView, TimelineFile
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

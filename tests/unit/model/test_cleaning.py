@@ -11,13 +11,14 @@ from dataclasses import replace
 import pytest
 
 from drawstring_model.config import COPY_ON_WRITE, MERGE_ON_READ, Bounds, Config, PlantedBug, upsert
-from drawstring_model.core.protocol import Protocol, apply, refusal, start, storage_view
+from drawstring_model.core.protocol import Protocol, apply, refusal, start
 from drawstring_model.core.state import FREE, Commit, DataFile, Move, State, World, WrittenFile
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy, Cleans, earliest_kept, files_to_clean
 from drawstring_model.modules.queries import QueryModule, running_query
 from drawstring_model.narrate import narrate
+from drawstring_model.storage_view import storage_view
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

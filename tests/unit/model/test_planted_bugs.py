@@ -22,6 +22,7 @@ from drawstring_model.config import (
 )
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.archival import Archival
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.clustering import Clustering
 from drawstring_model.modules.early_detection import EarlyDetection
@@ -36,6 +37,7 @@ from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.query_types import QueryTypes
 from drawstring_model.modules.retries import Retries
 from drawstring_model.modules.savepoints import SavepointModule
+from drawstring_model.modules.two_timelines import TwoTimelines
 
 TWO_UPSERTS = (upsert(1), upsert(1))
 CALM = Bounds(workload=TWO_UPSERTS, faults=0)
@@ -101,6 +103,19 @@ CLUSTERED_TWICE = Config(
 SAVED = Config(
     modules=(*VERSIONS, SavepointModule()), bounds=replace(ONE_GROUP, writers=1, workload=(upsert(1), upsert(1)))
 )
+# Updates, beside an archiver that keeps one on the active timeline.
+ARCHIVED = Config(modules=(*COPY_ON_WRITE, Archival()), bounds=ONE_GROUP)
+ARCHIVED_OF_THREE = replace(ARCHIVED, bounds=replace(ONE_GROUP, workload=(upsert(1),) * 3))
+# A writer that is long at work completes after another one looked its keys up.
+ARCHIVED_MEANWHILE = replace(ARCHIVED, bounds=replace(CALM, workload=(upsert(1), upsert(2), upsert(1))))
+# The first write may crash; it has a file group of its own.
+ARCHIVED_AFTER_A_CRASH = replace(
+    ARCHIVED,
+    bounds=Bounds(
+        writers=1, workload=(upsert(2), upsert(1), upsert(1)), heartbeat_expiries=0, lock_expiries=0, faults_until=1
+    ),
+)
+
 # Updates, and a restore to the first or the second.
 RESTORED_ONCE = Config(modules=RESTORED, bounds=ONE_GROUP)
 
@@ -184,6 +199,25 @@ CASES = [
             PlantedBug.RESTORE_OLDEST_FIRST,
             Promise.NO_LOST_UPDATE,
             replace(RESTORED_ONCE, bounds=replace(ONE_GROUP, writers=1, workload=(upsert(1),) * 3)),
+        ),
+        (PlantedBug.ARCHIVE_PENDING, Promise.HISTORY_IS_WHOLE, ARCHIVED_OF_THREE),
+        (PlantedBug.ARCHIVE_PAST_PENDING, Promise.CONSISTENT_READ, ARCHIVED_OF_THREE),
+        (PlantedBug.ARCHIVE_FAILED_WRITES, Promise.CONSISTENT_READ, ARCHIVED_AFTER_A_CRASH),
+        (
+            PlantedBug.ARCHIVE_UNCLEANED,
+            Promise.NO_DUPLICATE_KEYS,
+            replace(ARCHIVED, modules=(*CLUSTERED, Archival())),
+        ),
+        (PlantedBug.DROP_BEFORE_MANIFEST, Promise.HISTORY_IS_WHOLE, ARCHIVED),
+        (PlantedBug.DROP_COMPLETED_FIRST, Promise.HISTORY_IS_WHOLE, ARCHIVED),
+        (PlantedBug.LOSE_COMPLETION_TIMES, Promise.HISTORY_IS_WHOLE, ARCHIVED),
+        (PlantedBug.IGNORE_ARCHIVED, Promise.CONSISTENT_READ, ARCHIVED),
+        (PlantedBug.CHANGES_OF_ACTIVE, Promise.INCREMENTAL_READS, ARCHIVED),
+        (PlantedBug.COMPARE_ACTIVE_ONLY, Promise.NO_DUPLICATE_KEYS, ARCHIVED_MEANWHILE),
+        (
+            PlantedBug.READ_ARCHIVE_FIRST,
+            Promise.HISTORY_IS_WHOLE,
+            replace(ARCHIVED, modules=(*ARCHIVED.modules, TwoTimelines())),
         ),
         (PlantedBug.UPDATE_UNDER_CLUSTERING, Promise.CONSISTENT_READ, BESIDE_CLUSTERING),
         (PlantedBug.CLUSTER_TAKEN_GROUPS, Promise.NO_DUPLICATE_KEYS, CLUSTERED_TWICE),

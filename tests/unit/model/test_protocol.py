@@ -6,9 +6,10 @@ import pytest
 
 from drawstring_model.catalogue import assembled, known_modules
 from drawstring_model.config import ClockKind, ConcurrencyControl, Config
-from drawstring_model.core.protocol import NotEnabledError, apply, enabled, protocol_of, refusal, storage_view
+from drawstring_model.core.protocol import NotEnabledError, apply, enabled, protocol_of, refusal
 from drawstring_model.core.reader import read_snapshot
-from drawstring_model.core.state import FREE, AbortReason, Move, Phase, TimelineFile, initial_state
+from drawstring_model.core.state import FREE, AbortReason, Move, Phase, initial_state
+from drawstring_model.storage_view import TimelineFile, storage_view
 from drawstring_spec.instants import Action
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

@@ -20,6 +20,7 @@ from drawstring_model.config import (
 )
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
+from drawstring_model.modules.archival import Archival
 from drawstring_model.modules.indexing import Indexing
 from drawstring_model.modules.log_compaction import LogCompaction
 from drawstring_model.modules.log_files import LogFiles
@@ -67,6 +68,9 @@ BOUNDS = {
         modules=(*MERGE_ON_READ, NonBlocking(), QueryTypes()), bounds=replace(CONFLICTING, groups=1, faults=0)
     ),
     Promise.READ_OPTIMIZED: Config(modules=(*MERGE_ON_READ, QueryTypes()), bounds=APPENDED),
+    Promise.HISTORY_IS_WHOLE: Config(
+        modules=(*COPY_ON_WRITE, Archival()), bounds=replace(APPENDED, workload=(upsert(1),) * 3)
+    ),
     Promise.TIME_TRAVEL_STABILITY: Config(bounds=DISJOINT),
 }
 

@@ -24,6 +24,7 @@ from drawstring_model.config import (
     CLUSTERED,
     COPY_ON_WRITE,
     MERGE_ON_READ,
+    RESTORED,
     Bounds,
     ConcurrencyControl,
     Config,
@@ -45,7 +46,9 @@ from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.query_types import QueryTypes
+from drawstring_model.modules.restores import RestoreModule
 from drawstring_model.modules.retries import Retries
+from drawstring_model.modules.savepoints import SavepointModule
 
 Model = Mapping[str, Any]
 """An entry of the manifest."""
@@ -87,6 +90,12 @@ OF_CLEANING = {
     "QueriesKeepFiles": Promise.QUERIES_KEEP_FILES,
 }
 OF_METADATA_TABLE = {"MetadataAgrees": Promise.METADATA_AGREES}
+OF_SAVEPOINTS = {
+    **{name: promise for name, promise in OF_CLEANING.items() if name != "LegalTransitions"},
+    "TransitionsAreLegal": Promise.LEGAL_TRANSITIONS,
+    "SavepointsStay": Promise.SAVEPOINTS_STAY,
+    "RestoresAreExact": Promise.RESTORES_ARE_EXACT,
+}
 PROMISES = {
     "CopyOnWrite": OF_COPY_ON_WRITE,
     "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
@@ -101,6 +110,7 @@ PROMISES = {
     "LogCompaction": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_LOG_COMPACTION,
     "MetadataTable": OF_CLEANING | OF_METADATA_TABLE,
     "NonBlocking": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING,
+    "Savepoints": OF_SAVEPOINTS,
     "QueryTypes": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING | OF_QUERY_TYPES,
 }
 
@@ -114,6 +124,11 @@ def buckets(checkpoint=SnapshotTime.COMPLETION, *, begun_by_pending=False, **swi
 def told(**switches):
     """The modules of writers that tell the metadata table; without a cleaner that has anything to do."""
     return (*COPY_ON_WRITE, QueryModule(queries=0), Cleaning(cleans=0), MetadataTable(**switches))
+
+
+def restored(*, waits=True, **switches):
+    """The modules of a savepoint, and of a restore to it."""
+    return (*RESTORED[:-2], SavepointModule(waits=waits), RestoreModule(**switches))
 
 
 NAMES = {name: promise for names in PROMISES.values() for name, promise in names.items()}
@@ -131,6 +146,7 @@ MODULES = {
     "LogCompaction": (*COPY_ON_WRITE, LogFiles(), LogCompaction()),
     "MetadataTable": told(),
     "NonBlocking": buckets(order=SnapshotTime.COMPLETION),
+    "Savepoints": RESTORED,
     "QueryTypes": (*buckets(order=SnapshotTime.COMPLETION), QueryTypes()),
 }
 # What a model's own constants are in Python: modules with other switches.
@@ -151,6 +167,17 @@ VARIANTS = {
     "archival_in_any_order": (*COPY_ON_WRITE, Archival(in_order=False)),
     "archival_by_two": (*COPY_ON_WRITE, Archival(locks=False), SecondArchiver()),
     "archival_by_two_of_three": (*COPY_ON_WRITE, Archival(locks=False), SecondArchiver()),
+    "restore_unheeded": restored(heeded=False),
+    "restore_unlocked": restored(locks=False),
+    "restore_by_completion": restored(by=SnapshotTime.COMPLETION),
+    "savepoint_beside_a_pending_write": restored(waits=False),
+    "savepoint_and_clean": (
+        *COPY_ON_WRITE,
+        QueryModule(queries=0),
+        Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
+        SavepointModule(),
+        RestoreModule(restores=0),
+    ),
     "clustering_gives_way": (*COPY_ON_WRITE, Clustering(update=UpdateStrategy.ALLOW)),
     "incremental_by_requests": (*COPY_ON_WRITE, Incremental(read_on=ReadOn.REQUESTED)),
     "non_blocking_greatest": buckets(merge=MergeRule.GREATEST),

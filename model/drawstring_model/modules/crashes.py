@@ -1,14 +1,15 @@
-"""What happens to any process: a crash; and the reader's step.
+"""Crashes: a process stops for ever, and what it wrote stays.
 
-A crash can happen at any point; the bounds say how often the explorer lets it.
+A crash can happen at any point; the bounds say how often the explorer lets it. A process that only hangs needs no rule:
+it takes no step for as long as one likes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from drawstring_model.core.config import Config
-from drawstring_model.core.module import Rule, fault_allowed
+from drawstring_model.core.module import Module, Rule, fault_allowed, given
 from drawstring_model.core.state import ORPHANED, Move, Phase, World, Writer, idle
 from drawstring_spec.steps import Step
 
@@ -39,25 +40,12 @@ class Crash(Rule):
     def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
         """The lock has no living holder."""
         del config
-        if move.writer is None:
-            raise TypeError("a crash is a writer's")
-        lock = ORPHANED if world.lock == move.writer else world.lock
+        lock = ORPHANED if world.lock == given(move.writer) else world.lock
         return world._replace(crashes=world.crashes + 1, faults=world.faults + 1, lock=lock), idle(writer)
 
 
-class ReadSnapshot(Rule):
-    """A reader picks a snapshot time, builds the file slices of it and merges their rows.
+class Crashes(Module):
+    """Processes that stop for ever."""
 
-    Enabled: always. What it reads is `drawstring_model.core.reader.read_snapshot`.
-    Effect: none.
-    Unchanged: everything, so the explorer never takes it: the invariants read at every snapshot time instead.
-    """
-
-    step = Step.READ_SNAPSHOT
-    phases = frozenset(Phase)
-    is_of_the_world = True
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterable[Move]:
-        """None."""
-        del world, writer, number, config
-        return ()
+    name = "crashes"
+    rules = (Crash(),)

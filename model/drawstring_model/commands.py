@@ -11,11 +11,15 @@ import typer
 from rich.console import Console
 
 from drawstring_model.catalogue import UnknownSwitchError, assembled
+from drawstring_model.compact.checkpoint import NotACheckpointError, read_checkpoint
+from drawstring_model.compact.symmetry import Alike, Symmetry
 from drawstring_model.config import Bounds, Config, RollbackPolicy, SnapshotTime
 from drawstring_model.core.promises import Promise
 from drawstring_model.diagram_command import diagram_command
 from drawstring_model.environment import Clock, Storage, clock_of, control_of
+from drawstring_model.explorer import Exploration
 from drawstring_model.options import (
+    CheckpointOption,
     ClockOption,
     ControlOption,
     CrashesOption,
@@ -30,6 +34,7 @@ from drawstring_model.options import (
     ModuleOption,
     OperationOption,
     PlantOption,
+    ResumeOption,
     ReturnsOption,
     RollbackOption,
     SaltOption,
@@ -38,11 +43,14 @@ from drawstring_model.options import (
     SkewOption,
     SnapshotTimeOption,
     StorageOption,
+    SymmetryOption,
     UntilOption,
     WithoutOption,
+    WorkersOption,
     WritersOption,
 )
 from drawstring_model.printed import (
+    Large,
     exploration_as_json,
     explored_with_progress,
     print_exploration,
@@ -106,6 +114,10 @@ def check_command(
     faults_until: FaultsUntilOption = 3,
     until: UntilOption = None,
     max_states: MaxStatesOption = 2_000_000,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
+    symmetry: SymmetryOption = None,
+    workers: WorkersOption = 1,
     save: SaveOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -145,12 +157,33 @@ def check_command(
         modules=modules,
         bounds=bounds,
     )
-    _check(config, until, max_states, save, as_json=as_json)
+    alike = Symmetry(writers=Alike.WRITERS in (symmetry or ()), keys=Alike.KEYS in (symmetry or ()))
+    try:
+        large = _large(config, alike, resume)._replace(workers=workers, checkpoint=checkpoint or resume)
+        exploration = explored_with_progress(
+            config if large.resumed is None else large.resumed.config, max_states=max_states, until=until, large=large
+        )
+    except DrawstringError as error:
+        raise typer.BadParameter(str(error)) from error
+    _conclude(exploration, save, as_json=as_json)
 
 
-def _check(config: Config, until: Promise | None, max_states: int, save: Path | None, *, as_json: bool) -> None:
-    """Explore, print, save, and exit with the status."""
-    exploration = explored_with_progress(config, max_states=max_states, until=until)
+def _large(config: Config, symmetry: Symmetry, resume: Path | None) -> Large:
+    """How a large search is done. One that is gone on with keeps its protocol, its bounds and its symmetry."""
+    if resume is None:
+        return Large(symmetry=symmetry)
+    saved = read_checkpoint(resume)
+    if config not in (Config(), saved.config) or symmetry not in (Symmetry(), saved.symmetry):
+        raise NotACheckpointError(
+            f"{resume} is the search of another protocol, other bounds or another symmetry.",
+            way_out="Leave all of these options out; the search goes on with its own.",
+        )
+    return Large(symmetry=saved.symmetry, resumed=saved)
+
+
+def _conclude(exploration: Exploration, save: Path | None, *, as_json: bool) -> None:
+    """Print, save, and exit with the status."""
+    config = exploration.config
     if as_json:
         typer.echo(json.dumps(exploration_as_json(exploration), indent=2))
     else:

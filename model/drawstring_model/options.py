@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from drawstring_model.compact.symmetry import Alike
 from drawstring_model.config import ConcurrencyControl, PlantedBug, RollbackPolicy, SnapshotTime
 from drawstring_model.core.promises import Promise
 from drawstring_model.environment import Clock, Lock, Storage
@@ -14,6 +15,7 @@ from drawstring_model.environment import Clock, Lock, Storage
 _SURROUNDINGS = "Surroundings"
 _PROTOCOL = "Protocol"
 _BOUNDS = "Bounds"
+_SEARCH = "Large searches"
 
 ClockOption: TypeAlias = Annotated[
     Clock, typer.Option(case_sensitive=False, help="What requested times are like.", rich_help_panel=_SURROUNDINGS)
@@ -119,3 +121,31 @@ SaveOption: TypeAlias = Annotated[
     Path | None, typer.Option(help="Write the shortest counterexample here, for `replay`.", dir_okay=False)
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print what was found as JSON, and nothing else.")]
+CheckpointOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Put the search aside in this file, every half million states and at the end.",
+        dir_okay=False,
+        rich_help_panel=_SEARCH,
+    ),
+]
+ResumeOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Go on with a search that was put aside, with its protocol and its bounds.",
+        exists=True,
+        dir_okay=False,
+        rich_help_panel=_SEARCH,
+    ),
+]
+SymmetryOption: TypeAlias = Annotated[
+    list[Alike] | None,
+    typer.Option(
+        case_sensitive=False,
+        help="Look at one of all states that differ in the names of these.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+WorkersOption: TypeAlias = Annotated[
+    int, typer.Option(min=1, max=64, help="Processes that expand states.", rich_help_panel=_SEARCH)
+]

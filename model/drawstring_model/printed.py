@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from drawstring_model.catalogue import BASE, known_modules, switches_of
+from drawstring_model.compact.checkpoint import Checkpoint
+from drawstring_model.compact.search import Effort, Search
+from drawstring_model.compact.symmetry import Symmetry
 from drawstring_model.core.config import Config
 from drawstring_model.core.promises import Promise
 from drawstring_model.explorer import Counterexample, Exploration, explore
@@ -36,18 +40,43 @@ def spinner() -> Progress:
     return Progress(*columns, console=Console(file=sys.stderr), transient=True)
 
 
-def explored_with_progress(config: Config, *, max_states: int, until: Promise | None) -> Exploration:
-    """`explore`, telling how far it is."""
-    with spinner() as progress:
-        task = progress.add_task("exploring", total=None)
-        return explore(
-            config,
-            max_states=max_states,
-            until=until,
-            progress=lambda depth, states: progress.update(
-                task, description=f"exploring: {states:,} states, {depth} steps deep"
-            ),
-        )
+class Large(NamedTuple):
+    """What a large search is asked beside its bounds; with these defaults, and few states, it is a plain one.
+
+    Attributes:
+        symmetry: what is alike.
+        workers: processes that expand states.
+        checkpoint: where the search is put aside.
+        resumed: the search that is gone on with.
+
+    """
+
+    symmetry: Symmetry = Symmetry()
+    workers: int = 1
+    checkpoint: Path | None = None
+    resumed: Checkpoint | None = None
+
+
+PLAIN_STATES = 2_000_000
+"""The plain explorer keeps whole states, about a kilobyte each; searches that may have more states go without."""
+
+
+def explored_with_progress(
+    config: Config, *, max_states: int, until: Promise | None, large: Large | None = None
+) -> Exploration:
+    """Explore, telling how far it is: plainly, or compactly where there may be many states or more is asked."""
+    large = large or Large()
+    with spinner() as shown:
+        task = shown.add_task("exploring", total=None)
+
+        def progress(depth: int, states: int) -> None:
+            shown.update(task, description=f"exploring: {states:,} states, {depth} steps deep")
+
+        if large == Large() and max_states <= PLAIN_STATES:
+            return explore(config, max_states=max_states, until=until, progress=progress)
+        effort = Effort(workers=large.workers, checkpoint=large.checkpoint, progress=progress)
+        search = Search(config, symmetry=large.symmetry, max_states=max_states, until=until, effort=effort)
+        return search.run() if large.resumed is None else search.go_on(large.resumed)
 
 
 def exploration_as_json(exploration: Exploration) -> dict[str, Any]:

@@ -25,9 +25,10 @@ from drawstring.read.merge_reader import read_slice, row_keys
 from drawstring.read.schema import resolve_schema
 from drawstring.read.view import load_snapshot
 from drawstring.spark import reader, row_bits, touched
+from drawstring.spark.driver_rows import rows_frame
 from drawstring.spark.reader import slice_ways
 from drawstring.spark.row_bits import MAX_FILES, MarkedFile
-from drawstring.spark.slice_tasks import rows_frame, touched_rows
+from drawstring.spark.slice_tasks import touched_rows
 from drawstring.spark.types import spark_schema
 from drawstring.spark.ways import Way
 from drawstring_conformance.compare import difference
@@ -302,6 +303,27 @@ def test_no_two_files_share_an_entry_of_the_table_of_hashes():
     hashes = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, MAX_FILES)
     size = row_bits._table_size(hashes)
     assert len(set((hashes % size).tolist())) == MAX_FILES
+
+
+def test_hashes_of_file_names_are_those_that_the_scan_compares(spark):
+    names = ["f", "0b2c-0_0-1-2_20240101000000000.parquet", "ä" * 40]
+    frame = spark.createDataFrame([(name,) for name in names], "name string")
+    in_query = [row[0] for row in frame.selectExpr("xxhash64(name)").collect()]
+    assert row_bits._hashes(spark, names).tolist() == in_query
+
+
+def test_rows_that_the_driver_hands_over_say_how_many_bytes_they_are(spark):
+    rows = pa.table({"n": pa.array(range(1000), pa.int64())})
+    plan = rows_frame(spark, rows, spark_schema(rows.schema))._jdf.queryExecution().optimizedPlan()
+    assert int(str(plan.stats().sizeInBytes())) == rows.nbytes
+
+
+def test_handing_rows_over_leaves_the_callers_session_as_it_was(spark):
+    before = dict(spark.conf.getAll)
+    rows = pa.table({"n": [1]})
+    frame = rows_frame(spark, rows, spark_schema(rows.schema))
+    assert dict(spark.conf.getAll) == before
+    assert frame._jdf.sparkSession().equals(spark._jsparkSession)
 
 
 def test_a_row_of_a_file_without_bits_stops_the_query(make_merged, spark, monkeypatch):

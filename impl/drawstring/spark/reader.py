@@ -38,6 +38,7 @@ from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema, resolve_schema
 from drawstring.read.view import load_snapshot
 from drawstring.spark import row_bits
+from drawstring.spark.driver_rows import rows_frame
 from drawstring.spark.filters import column, spark_condition
 from drawstring.spark.jobs import Batches, arrow_task
 from drawstring.spark.row_bits import MarkedFile
@@ -47,7 +48,6 @@ from drawstring.spark.slice_tasks import (
     SliceRead,
     as_spark_takes_it,
     own_merger,
-    rows_frame,
     slices_frame,
     touched_rows,
     whole_slice,
@@ -200,21 +200,23 @@ def snapshot_frame(
     """
     structure = spark_schema(needed)
     plan = plan_reads(context, spark, snapshot, schema, needed)
-    names = list(map(column, needed.names))
-    frames = [
-        frame.select(*names)
-        for frame, _ in _native_frames(context, spark, schema, needed, base_files(plan.ways, Way.NATIVE))
-    ]
+    native = _native_frames(context, spark, schema, needed, base_files(plan.ways, Way.NATIVE))
+    frames = [_in_order(frame, needed.names) for frame, _ in native]
     for group in row_bits.groups(plan.marked):
         bits = {marked.file: marked for marked in group}
         for frame, files in _native_frames(context, spark, schema, needed, list(bits)):
             left = row_bits.without_marked_rows(spark, frame, [bits[file] for file in files])
-            frames.append(left.select(*names))
+            frames.append(_in_order(left, needed.names))
     if plan.reads:
         frames.append(slices_frame(spark, context.ports.storage, plan.reads, structure))
     if any(table.num_rows for table in plan.rows):
         frames.append(rows_frame(spark, pa.concat_tables(plan.rows), structure))
     return reduce(DataFrame.union, frames) if frames else spark.createDataFrame([], structure)
+
+
+def _in_order(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return the columns in an order; they are hardly ever in another one, and naming each of many takes long."""
+    return frame if frame.columns == list(names) else frame.select(*map(column, names))
 
 
 def _native_frames(

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.classic.column import Column as ClassicColumn
-from pyspark.sql.types import StringType, StructField, StructType
 
 from drawstring.files import BaseFile
 
@@ -30,6 +29,8 @@ _NOWHERE: Final = 1 << 36
 """Behind all bits: what an entry says that belongs to no file."""
 
 _GROWTH: Final = 1.2
+_SEED: Final = 42
+"""Of Spark's function ``xxhash64``."""
 _LONGS: Final = '{"type":"array","elementType":"long","containsNull":false}'
 _NO_BITS: Final = "'a row of a file was scanned of which nothing is known: the file has changed since it was listed'"
 
@@ -91,23 +92,12 @@ def without_marked_rows(spark: SparkSession, frame: DataFrame, files: Sequence[M
 
 
 def _hashes(spark: SparkSession, names: Sequence[str]) -> Numbers:
-    """Return the hashes that Spark's function gives some file names; evaluated while it plans, without a job."""
+    """Return the hashes that Spark's function gives some file names."""
     jvm: Any = spark._jvm  # noqa: SLF001 -- no public way
-    rows = jvm.java.util.ArrayList()
-    rows.add(jvm.org.apache.spark.sql.RowFactory.create(_objects(spark, ["/".join(names)])))
-    structure = jvm.org.apache.spark.sql.types.DataType.fromJson(StructType([StructField("n", StringType())]).json())
-    frame = DataFrame(spark._jsparkSession.createDataFrame(rows, structure), spark)  # noqa: SLF001 -- as above
-    hashed = F.transform(F.split(frame["n"], "/"), lambda name: F.xxhash64(name))  # noqa: PLW0108 -- Spark counts its arguments
-    plan = frame.select(F.array_join(hashed.cast("array<string>"), ","))._jdf.queryExecution().executedPlan()  # noqa: SLF001 -- as above
-    return np.array([int(number) for number in plan.executeCollect()[0].getString(0).split(",")], np.int64)
-
-
-def _objects(spark: SparkSession, values: Sequence[str]) -> Any:
-    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 -- no public way
-    objects = gateway.new_array(gateway.jvm.java.lang.Object, len(values))
-    for position, value in enumerate(values):
-        objects[position] = value
-    return objects
+    text_of = jvm.org.apache.spark.unsafe.types.UTF8String.fromString
+    text = jvm.org.apache.spark.sql.types.DataTypes.StringType
+    hash_of = jvm.org.apache.spark.sql.catalyst.expressions.XxHash64Function.hash
+    return np.array([hash_of(text_of(name), text, _SEED) for name in names], np.int64)
 
 
 def _table_size(hashes: Numbers) -> int:

@@ -111,31 +111,6 @@ def slices_frame(spark: SparkSession, storage: Storage, reads: Sequence[SliceRea
     return numbers.mapInArrow(arrow_task(_read, _Job(storage, tuple(reads))), structure)
 
 
-def rows_frame(spark: SparkSession, rows: pa.Table, structure: StructType) -> DataFrame:
-    """Return rows that this process has as a DataFrame: Spark keeps them, and no task of Python starts.
-
-    Args:
-        spark: the session.
-        rows: in the columns of the structure.
-        structure: the columns, as Spark has them.
-
-    """
-    return spark.createDataFrame(in_fresh_pieces(as_spark_takes_it(rows)), structure)
-
-
-def in_fresh_pieces(table: pa.Table) -> pa.Table:
-    """Return the same rows with each column in one array of its own, which is no slice of a longer one.
-
-    Spark stops reading at a piece without rows, and tables have such pieces. Of nested columns with nulls it takes the
-    offsets and the nulls apart, which Arrow does not put together again where they begin inside a longer array.
-    `pyarrow.Table.combine_chunks` leaves a single slice as it is.
-    """
-    if not table.num_columns:
-        return table  # a table made of no columns has no rows
-    columns = [pa.concat_arrays(column.chunks) if column.num_chunks else column for column in table.columns]
-    return pa.table(columns, schema=table.schema)
-
-
 def _read(job: _Job, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column(0).to_pylist():

@@ -80,7 +80,9 @@ ReadOptimizedReads ==
     \A group \in 1..Groups :
         LET bases == {f \in world.files : f.group = group /\ ~f.log /\ f.requested \in Completed}
             begun == Max({f.requested : f \in bases})
-            done == {c \in world.commits : c.requested = begun \/ c.completion < begun}
+            own == CHOOSE c \in world.commits : c.requested = begun
+            now == IF ChangesRows(own) THEN own.completion ELSE begun
+            done == {c \in world.commits : c = own \/ c.completion < now}
         IN  bases # {} =>
                 \A base \in {f \in bases : f.requested = begun} :
                     base.rows = {row \in SerialThen(done) : IsIn(row[1], group, done)}

@@ -33,7 +33,7 @@ PROMISES: dict[Promise, str] = {
     Promise.TRUE_OUTCOMES: "a write that was given up is not complete",
     Promise.QUERIES_KEEP_FILES: "within retention a running query loses no file",
     Promise.CAPTURED_CHANGES: "a query of changes gives the values right before and right after each write",
-    Promise.READ_OPTIMIZED: "a read-optimized query reads each file group as it was when its base file was begun",
+    Promise.READ_OPTIMIZED: "a read-optimized query reads each file group as it was when its newest base file was made",
     Promise.SAVEPOINTS_STAY: "what a savepoint names stays",
     Promise.RESTORES_ARE_EXACT: "after a restore the table is as its savepoint has it",
     Promise.HISTORY_IS_WHOLE: "what completed is on the active timeline or in the archive, as it was, and nothing else is",

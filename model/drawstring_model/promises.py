@@ -45,7 +45,7 @@ class Promise(StrEnum):
     CAPTURED_CHANGES = "captured changes"
     """A query of changes gives of each write the values before and after it, as the table had them."""
     READ_OPTIMIZED = "read-optimized reads"
-    """A read-optimized query reads each file group as it was when its newest base file was begun."""
+    """A read-optimized query reads each file group as it was when its newest base file was made."""
     SAVEPOINTS_STAY = "savepoints stay"
     """The files that a savepoint names are there as long as it stands."""
     RESTORES_ARE_EXACT = "restores are exact"

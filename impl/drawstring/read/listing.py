@@ -69,15 +69,22 @@ def _parsed(listed: Iterable[_Listed], extensions: Collection[str]) -> tuple[lis
 
 def _in_metadata(metadata: MetadataTable) -> Iterator[_Listed]:
     files = metadata.files(metadata.all_partitions())
+    strange = {partition for partition in files.column("partition_path").unique().to_pylist() if _is_strange(partition)}
     columns = (files.column(name).to_pylist() for name in ("partition_path", "name", "size"))
     for partition_path, name, size in zip(*columns, strict=True):
-        if "/" in name or partition_path.split("/")[0] == HOODIE_FOLDER:
+        if "/" in name or partition_path in strange:
             raise CorruptFileError(
                 f"The metadata table names the file {name!r} in {partition_path!r}, which is no place for data.",
                 rule="MT-001",
                 way_out="Read with hoodie.metadata.enable=false until the metadata table is built again.",
             )
         yield partition_path, f"{partition_path}/{name}" if partition_path else name, size
+
+
+def _is_strange(partition_path: str) -> bool:
+    """Whether no partition of a table can be there: outside of it, or in its metadata."""
+    segments = partition_path.split("/") if partition_path else []
+    return any(s in ("", ".", "..") for s in segments) or segments[:1] == [HOODIE_FOLDER] or "\0" in partition_path
 
 
 def list_partitions(storage: Storage) -> list[str]:

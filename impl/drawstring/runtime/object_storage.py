@@ -105,7 +105,9 @@ class ObjectStorage:
                 found = [meta for chunk in obstore.list(store, prefix or None) for meta in chunk]
             else:
                 found = list(obstore.list_with_delimiter(store, prefix or None)["objects"])
-        return sorted((_status(meta) for meta in found if not self._is_checksum(meta["path"])), key=lambda s: s.path)
+        files = sorted((_status(m) for m in found if not self._is_checksum(m["path"])), key=lambda s: s.path)
+        self._refuse_links_among(files)
+        return files
 
     def _is_checksum(self, path: str) -> bool:
         """Whether a file is Hadoop's checksum of another one; Hadoop's own listing leaves it out, too."""
@@ -122,8 +124,30 @@ class ObjectStorage:
 
     def _is_folder(self, prefix: str) -> bool:
         if prefix:
-            check_path(prefix)
+            self._check(prefix)
         return self._folder is None or (self._folder / prefix).is_dir()
+
+    def _check(self, path: str) -> str:
+        """Return `path`, or raise `StorageError` where it leaves the table, by its name or by a link on its way."""
+        check_path(path)
+        if self._folder is not None:
+            base, real = (os.path.realpath(p) for p in (self._folder, self._folder / path))
+            if os.path.commonpath((base, real)) != base:
+                raise StorageError(
+                    f"The path {path!r} is a symbolic link, or lies behind one, that leads out of the table.",
+                    rule="SL-001",
+                    way_out="Move what it points to into the table, or mount it there.",
+                )
+        return path
+
+    def _refuse_links_among(self, files: Sequence[FileStatus]) -> None:
+        """Look at what was listed: each folder once, and files that are links."""
+        if self._folder is not None:
+            for folder in sorted({s.path.rpartition("/")[0] for s in files} - {""}):
+                self._check(folder)
+            for status in files:
+                if os.path.islink(f"{self._folder}/{status.path}"):  # noqa: PTH114 -- a Path per file takes longer
+                    self._check(status.path)
 
     def head(self, path: str) -> FileStatus:
         """Status of one file."""
@@ -145,7 +169,7 @@ class ObjectStorage:
             return content[start:]
 
     def _existing(self, path: str) -> Any:
-        check_path(path)
+        self._check(path)
         store = self._open()
         if store is None:
             raise NotFoundError(f"There is no file {path!r} below {self._uri}: the folder does not exist.")
@@ -165,7 +189,7 @@ class ObjectStorage:
         if self._folder is None:
             _check_deadline(path, not_after_ms)
             return self._put(path, content, mode={"e_tag": etag})
-        with _folder_lock(self._folder / Path(check_path(path)).parent):
+        with _folder_lock(self._folder / Path(self._check(path)).parent):
             _check_deadline(path, not_after_ms)
             try:
                 current = self.head(path).etag
@@ -176,7 +200,7 @@ class ObjectStorage:
             return self._put(path, content, mode="overwrite")
 
     def _put(self, path: str, content: Content, *, mode: Any) -> FileStatus:
-        check_path(path)
+        self._check(path)
         with _translated(path):
             store = self._open(create=True)
         body = content if isinstance(content, bytes | memoryview) else b"".join(content)
@@ -198,7 +222,7 @@ class ObjectStorage:
     def delete(self, paths: Sequence[str], *, not_after_ms: int | None = None) -> None:
         """Delete files."""
         for path in paths:
-            check_path(path)
+            self._check(path)
         store = self._open()
         if store is None:
             return

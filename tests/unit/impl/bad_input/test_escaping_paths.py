@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 import drawstring as ds
 from drawstring.codec import avro_container
-from drawstring.errors import CorruptFileError, FormatError, RecordKeyError
+from drawstring.errors import CorruptFileError, FormatError, RecordKeyError, StorageError
+from drawstring.runtime.object_storage import ObjectStorage
 from unit.impl.bad_input.conftest import SCHEMA, contents, refusal, rows
 
 ESCAPING = ["..", "../outside", "../../outside", "a/../../outside", "/etc", ".", "a//b", "a/./b", "a\0b", ".hoodie"]
@@ -147,3 +149,52 @@ def test_deleting_by_a_partition_value_that_leaves_the_table_is_refused(plain_ta
     keys = pa.table({"id": ["x"], "region": ["../outside"]})
     with refusal(plain_table.parent, RecordKeyError, "'../outside'"):
         ds.Table.open(str(plain_table)).delete(keys)
+
+
+@pytest.fixture
+def elsewhere(table_path):
+    """A folder beside the table that looks like a partition of it, with a data file that it could have."""
+    folder = table_path.parent / "elsewhere"
+    folder.mkdir()
+    (folder / ".hoodie_partition_metadata").write_text("partitionDepth=1\n", encoding="utf-8")
+    source = next(table_path.glob("north/*.parquet"))
+    (folder / source.name).write_bytes(source.read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("metadata", ["true", "false"])
+def test_a_partition_that_is_a_link_out_of_the_table_is_refused(table_path, elsewhere, metadata):
+    shutil.rmtree(table_path / "north")
+    (table_path / "north").symlink_to(elsewhere)
+    table = ds.Table.open(str(table_path), options={"hoodie.metadata.enable": metadata})
+    with refusal(table_path.parent, StorageError, "'north", "symbolic link"):
+        table.read()
+
+
+def test_a_data_file_that_is_a_link_out_of_the_table_is_refused(table_path, elsewhere):
+    for path in table_path.glob("north/*.parquet"):
+        path.unlink()
+        path.symlink_to(next(elsewhere.glob("*.parquet")))
+    with refusal(table_path.parent, StorageError, "'north/", "symbolic link"):
+        ds.Table.open(str(table_path)).read()
+
+
+def test_nothing_is_written_or_deleted_behind_a_link_out_of_the_table(table_path, elsewhere):
+    (table_path / "south").symlink_to(elsewhere)
+    before = contents(elsewhere)
+    with pytest.raises(StorageError, match="symbolic link"):
+        ds.Table.open(str(table_path)).insert(rows("s", region="south"))
+    storage = ObjectStorage(str(table_path))
+    with pytest.raises(StorageError, match="symbolic link"):
+        storage.delete([f"south/{name}" for name in before])
+    assert contents(elsewhere) == before
+
+
+def test_a_link_inside_of_the_table_and_a_table_behind_a_link_are_read(table_path):
+    expected = ds.Table.open(str(table_path)).read()
+    (table_path / "store").mkdir()
+    for path in table_path.glob("north/*.parquet"):
+        path.rename(table_path / "store" / path.name)
+        path.symlink_to(table_path / "store" / path.name)
+    (table_path.parent / "alias").symlink_to(table_path)
+    assert ds.Table.open(str(table_path.parent / "alias")).read().equals(expected)

@@ -221,3 +221,15 @@ def test_a_file_name_that_leaves_its_partition_is_refused(name):
     made.base("files", {"p": files(**{name: 10}), "__all_partitions__": files(p=0)})
     with pytest.raises(CorruptFileError, match="no place for data"):
         load_snapshot(made.table.context())
+
+
+@pytest.mark.parametrize("partition", ["..", "../outside", "p/../../outside", "/etc", "p//q", ".hoodie", ".hoodie/x"])
+def test_a_partition_that_is_not_in_the_table_is_refused(partition):
+    from drawstring.read.view import load_snapshot
+
+    made = make()
+    made.table.commit(1, 2)
+    listed = files(**{"f1-0_0-0-0_20240101000000001.parquet": 10})
+    made.base("files", {partition: listed, "__all_partitions__": files(**{partition: 0})})
+    with pytest.raises(CorruptFileError, match="no place for data"):
+        load_snapshot(made.table.context())

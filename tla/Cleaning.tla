@@ -48,9 +48,10 @@ Kept(group) ==
     IN  IF ByVersions THEN Newest(starts)
         ELSE {s \in starts : s >= Earliest} \cup {Max(starts)}
              \cup (IF before = {} THEN {} ELSE {Max(before)})
+NeededByOthers == {}    \* what another module keeps, in whose configuration this operator is replaced
 FilesToClean ==
     IF ~ByVersions /\ Earliest = 0 THEN {}
-    ELSE {n \in There : n[2] \in Completed /\ n[2] \notin Kept(n[1])}
+    ELSE {n \in There : n[2] \in Completed /\ n[2] \notin Kept(n[1]) /\ n \notin NeededByOthers}
 
 PendingCleans == {c \in world.cleans : c.state # "COMPLETED"}
 MayPlan == Cardinality(world.cleans) < MaxCleans /\ PendingCleans = {} /\ FilesToClean # {}

@@ -15,6 +15,7 @@ from drawstring_model.compact.checkpoint import NotACheckpointError, read_checkp
 from drawstring_model.compact.symmetry import Alike, Symmetry
 from drawstring_model.config import Bounds, Config, RollbackPolicy, SnapshotTime
 from drawstring_model.core.promises import Promise
+from drawstring_model.coverage_command import coverage_command
 from drawstring_model.diagram_command import diagram_command
 from drawstring_model.environment import Clock, Storage, clock_of, control_of
 from drawstring_model.explorer import Exploration
@@ -280,3 +281,4 @@ def replay_command(
 
 
 app.command("diagram")(diagram_command)
+app.command("coverage")(coverage_command)

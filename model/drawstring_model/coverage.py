@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drawstring_model.combinations import Combination, Control, Service, TableType, config_of
-from drawstring_model.config import Config, PlantedBug
+from drawstring_model.compact.search import Search
+from drawstring_model.config import ClockKind, Config, PlantedBug
 from drawstring_model.core.promises import Promise
+from drawstring_model.environment import Lock
 from drawstring_model.explorer import Exploration, explore
 
 CALM_STATES = 100_000
@@ -55,7 +57,7 @@ _OF_ALL: tuple[Planted, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Found:
     """What one exploration found; `broken` has the length of the shortest history that breaks each promise."""
 
     states: int
@@ -78,24 +80,34 @@ class Row:
     """One combination: explored without a fault and with one, and the bug that is noticed in it."""
 
     combination: Combination
-    calm: Search
-    faulty: Search
+    calm: Found
+    faulty: Found
     noticed: Noticed | None
 
+    @property
+    def states(self) -> int:
+        """Distinct states of the larger of the two explorations: many of the smaller one's are among them."""
+        return max(self.calm.states, self.faulty.states)
 
-def explored_plainly(config: Config, most: int, until: Promise | None) -> Exploration:
-    """`drawstring_model.explorer.explore`."""
-    return explore(config, max_states=most, until=until)
+
+_PLAIN_STATES = 200_000
 
 
-def covered(combination: Combination, by: Explore = explored_plainly) -> Row:
+def explored_fittingly(config: Config, most: int, until: Promise | None) -> Exploration:
+    """Plainly, or compactly where there may be many states."""
+    if most <= _PLAIN_STATES:
+        return explore(config, max_states=most, until=until)
+    return Search(config, max_states=most, until=until).run()
+
+
+def covered(combination: Combination, by: Explore = explored_fittingly) -> Row:
     """The row of a combination."""
-    calm = _searched(by(config_of(combination, faults=False), CALM_STATES, None))
-    faulty = _searched(by(config_of(combination, faults=True), FAULTY_STATES[combination.table], None))
+    calm = _found_in(by(config_of(combination, faults=False), CALM_STATES, None))
+    faulty = _found_in(by(config_of(combination, faults=True), FAULTY_STATES[combination.table], None))
     return Row(combination, calm, faulty, noticed_bug(combination, set(calm.broken), by))
 
 
-def noticed_bug(combination: Combination, broken: set[Promise], by: Explore = explored_plainly) -> Noticed | None:
+def noticed_bug(combination: Combination, broken: set[Promise], by: Explore = explored_fittingly) -> Noticed | None:
     """The first bug of the combination's that, without a fault, breaks a promise outside `broken`."""
     for bug, promise in _bugs(combination):
         if promise not in broken:
@@ -113,10 +125,10 @@ def _bugs(combination: Combination) -> Iterator[Planted]:
     yield from _OF_ALL
 
 
-def _searched(exploration: Exploration) -> Search:
+def _found_in(exploration: Exploration) -> Found:
     examples = exploration.counterexamples
     lengths = {promise: len(examples[promise].moves) for promise in Promise if promise in examples}
-    return Search(exploration.states, exploration.depth, exploration.exhausted, lengths)
+    return Found(exploration.states, exploration.depth, exploration.exhausted, lengths)
 
 
 def row_as_json(row: Row) -> dict[str, Any]:
@@ -124,12 +136,30 @@ def row_as_json(row: Row) -> dict[str, Any]:
     noticed = row.noticed
     return {
         "combination": [choice.value for choice in row.combination.choices],
-        "calm": _search_as_json(row.calm),
-        "faulty": _search_as_json(row.faulty),
+        "calm": _found_as_json(row.calm),
+        "faulty": _found_as_json(row.faulty),
         "noticed": None if noticed is None else [noticed.bug.value, noticed.promise.value, noticed.length],
     }
 
 
-def _search_as_json(search: Search) -> dict[str, Any]:
-    broken = {promise.value: length for promise, length in search.broken.items()}
-    return {"states": search.states, "depth": search.depth, "exhausted": search.exhausted, "broken": broken}
+def _found_as_json(found: Found) -> dict[str, Any]:
+    broken = {promise.value: length for promise, length in found.broken.items()}
+    return {"states": found.states, "depth": found.depth, "exhausted": found.exhausted, "broken": broken}
+
+
+def row_from_json(saved: Mapping[str, Any]) -> Row:
+    """The row that `row_as_json` wrote. Raises `KeyError`, `TypeError` or `ValueError` for anything else."""
+    kinds = (TableType, Control, ClockKind, Lock, Service)
+    choices = (kind(value) for kind, value in zip(kinds, saved["combination"], strict=True))
+    noticed = saved["noticed"]
+    return Row(
+        Combination(*choices),  # type: ignore[arg-type]  # in the order of the fields
+        _found_from_json(saved["calm"]),
+        _found_from_json(saved["faulty"]),
+        None if noticed is None else Noticed(PlantedBug(noticed[0]), Promise(noticed[1]), int(noticed[2])),
+    )
+
+
+def _found_from_json(saved: Mapping[str, Any]) -> Found:
+    broken = {Promise(name): int(length) for name, length in saved["broken"].items()}
+    return Found(int(saved["states"]), int(saved["depth"]), saved["exhausted"] is True, broken)

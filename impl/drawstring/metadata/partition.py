@@ -6,7 +6,7 @@ and line the entries up, oldest first; what entries of one key make together is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from drawstring.log_files.decode import delete_records
 from drawstring.metadata.keys import file_group_indexes
 from drawstring.metadata.slices import Instants, MetadataSlice, latest_slices, open_hfile
 from drawstring.metadata.storage import SubStorage
+from drawstring.ports import TaskContext, Tasks
 from drawstring_spec.hfile_format import SCHEMA_KEY
 from drawstring_spec.log_format import BlockType, HeaderKey
 
@@ -79,12 +80,14 @@ class PartitionReader:
         storage: of the metadata table.
         name: of the partition.
         instants: what the timelines say.
+        tasks: file groups that a question is about are read side by side.
 
     """
 
-    def __init__(self, storage: SubStorage, name: str, instants: Instants) -> None:
+    def __init__(self, storage: SubStorage, name: str, instants: Instants, tasks: Tasks) -> None:
         self._storage = storage
         self._instants = instants
+        self._tasks = tasks
         self.name = name
         self.slices = latest_slices(storage, name, instants)
         # The file groups share what one file would keep, however many there are; each keeps one block at least.
@@ -93,18 +96,20 @@ class PartitionReader:
         self._blocks: dict[str, list[LogBlock]] = {}
         self._readers: dict[tuple[str, int], HFileReader] = {}
 
-    def sources(self, question: Question) -> Iterator[list[Source]]:
+    def sources(self, question: Question) -> list[list[Source]]:
         """What each file group says, oldest first; groups that cannot have the keys are not opened."""
-        if question.keys is None:
-            for one in self.slices:
-                yield self._of_slice(one, question)
-            return
-        if not self.slices:
-            return
-        groups = file_group_indexes(question.keys, len(self.slices))
-        for index in np.unique(groups):
-            keys = question.keys.filter(pa.array(groups == index))
-            yield self._of_slice(self.slices[int(index)], Question(keys=keys))
+        asked = [(one, question) for one in self.slices]
+        if question.keys is not None and self.slices:
+            groups = file_group_indexes(question.keys, len(self.slices))
+            asked = [
+                (self.slices[int(index)], Question(keys=question.keys.filter(pa.array(groups == index))))
+                for index in np.unique(groups)
+            ]
+        # Each file group has its own entries in the caches, so no two tasks touch the same one.
+        return self._tasks.run(self._task, asked, label="read the metadata table")
+
+    def _task(self, _: TaskContext, asked: tuple[MetadataSlice, Question]) -> list[Source]:
+        return self._of_slice(*asked)
 
     def _of_slice(self, one: MetadataSlice, question: Question) -> list[Source]:
         found: list[Source] = []

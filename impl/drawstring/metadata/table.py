@@ -38,6 +38,7 @@ from drawstring.metadata.records import (
 )
 from drawstring.metadata.slices import Instants
 from drawstring.metadata.storage import SubStorage
+from drawstring.ports import Tasks
 from drawstring.table_config import TableConfig
 from drawstring.table_properties import read_properties
 from drawstring.timeline.archived import archived_completion_times, history_folder
@@ -55,8 +56,9 @@ class MetadataTable:
     the table does not have is refused by name.
     """
 
-    def __init__(self, storage: SubStorage, instants: Instants, partitions: Sequence[str]) -> None:
+    def __init__(self, storage: SubStorage, instants: Instants, partitions: Sequence[str], tasks: Tasks) -> None:
         self._storage = storage
+        self._tasks = tasks
         self._instants = instants
         self._readers: dict[str, PartitionReader] = {}
         self.partitions: tuple[str, ...] = tuple(partitions)
@@ -98,7 +100,7 @@ class MetadataTable:
             lambda: bool(storage.list(history_folder(config))),
             lambda times: archived_completion_times(storage, config, times),
         )
-        return cls(storage, instants, context.config.metadata_partitions)
+        return cls(storage, instants, context.config.metadata_partitions, context.ports.tasks)
 
     def __contains__(self, partition: object) -> bool:
         return partition in self.partitions
@@ -223,7 +225,7 @@ class MetadataTable:
                 way_out=f"It has: {', '.join(self.partitions)}.",
             )
         if partition not in self._readers:
-            self._readers[partition] = PartitionReader(self._storage, partition, self._instants)
+            self._readers[partition] = PartitionReader(self._storage, partition, self._instants, self._tasks)
         # A key is in one file group only, so all groups can be merged at once: each is lined up, oldest first.
         sources = [source for group in self._readers[partition].sources(question) for source in group]
         payloads = payloads_of(partition)

@@ -72,9 +72,11 @@ def lookup_rows(
         chosen = slices_by_bloom_filters(metadata, chosen, wanted_keys)
     queries = [slice_query(context, schema, snapshot, needed, one) for one in chosen if len(wanted_keys)]
     if groups is not None:
-        queries = [_with_keys(query, groups[one.group], True) for query, one in zip(queries, chosen, strict=True)]
+        queries = [
+            _with_keys(query, groups[one.group], are_there=True) for query, one in zip(queries, chosen, strict=True)
+        ]
     elif has_key:
-        queries = [_with_keys(query, wanted_keys, False) for query in queries]
+        queries = [_with_keys(query, wanted_keys, are_there=False) for query in queries]
     tables = context.ports.tasks.run(read_slice, queries, label="look rows up")
     table = pa.concat_tables(tables) if tables else needed.empty_table()
     found = table.column(RECORD_KEY) if has_key else record_keys(table, context.config)
@@ -107,7 +109,7 @@ def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
     return pc.unique(texts.drop_null())
 
 
-def _with_keys(query: SliceQuery, keys: pa.Array, are_there: bool) -> SliceQuery:  # noqa: FBT001 -- private
+def _with_keys(query: SliceQuery, keys: pa.Array, *, are_there: bool) -> SliceQuery:
     if query.base is None:
         return query
     return replace(query, base=replace(query.base, record_keys=keys, keys_are_there=are_there))

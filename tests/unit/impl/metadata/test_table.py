@@ -140,7 +140,7 @@ def test_a_partition_whose_name_leaves_its_folder_is_refused(name):
     made = make("files")
     metadata = made.open()
     with pytest.raises(FormatError, match="no partition"):
-        PartitionReader(metadata._storage, name, metadata._instants)
+        PartitionReader(metadata._storage, name, metadata._instants, metadata._tasks)
 
 
 def test_a_partition_of_a_kind_that_is_not_known_is_refused_by_name():

@@ -30,6 +30,7 @@ from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.restores import RestoreModule
 from drawstring_model.modules.rollback import RollbackModule
 from drawstring_model.modules.savepoints import SavepointModule
+from drawstring_model.modules.storage import StorageModule
 
 __all__ = [
     "CLEANED",
@@ -48,7 +49,7 @@ __all__ = [
     "upsert",
 ]
 
-COPY_ON_WRITE = (Clocks(), Crashes(), HeartbeatModule(), Locks(), RollbackModule())
+COPY_ON_WRITE = (StorageModule(), Clocks(), Crashes(), HeartbeatModule(), Locks(), RollbackModule())
 """The modules of the protocol on a copy-on-write table."""
 
 MERGE_ON_READ = (*COPY_ON_WRITE, LogFiles(), Compaction())

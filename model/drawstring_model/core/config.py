@@ -13,20 +13,8 @@ from enum import StrEnum
 
 from drawstring_model.core.state import Changes
 from drawstring_model.planted import PlantedBug as PlantedBug  # noqa: PLC0414 - whoever has a Config names them from here
-
-
-class ClockKind(StrEnum):
-    """What the clocks that requested times come from promise."""
-
-    MONOTONIC = "MONOTONIC"
-    """Each time is later than every time given before, as a clock read under the table lock makes it."""
-    NON_MONOTONIC = "NON_MONOTONIC"
-    """A time may repeat an earlier one or lie before it."""
-
-    @property
-    def is_monotonic(self) -> bool:
-        """Whether no time is ever repeated or preceded by a later one."""
-        return self is ClockKind.MONOTONIC
+from drawstring_model.surroundings import ClockKind as ClockKind  # noqa: PLC0414 - whoever has a Config names it here
+from drawstring_model.surroundings import RollbackPolicy as RollbackPolicy  # noqa: PLC0414 - the same
 
 
 class ConcurrencyControl(StrEnum):
@@ -38,15 +26,6 @@ class ConcurrencyControl(StrEnum):
     """Writers work freely, and under the table lock the later one to complete gives way."""
     PESSIMISTIC = "PESSIMISTIC"
     """A writer locks each file group before it writes to it, until its operation is over."""
-
-
-class RollbackPolicy(StrEnum):
-    """When a pending write is taken for a failed one."""
-
-    EAGER = "EAGER"
-    """As soon as anybody else starts: right only where one writer is alone."""
-    LAZY = "LAZY"
-    """When its heartbeat has expired or is gone."""
 
 
 class SnapshotTime(StrEnum):
@@ -143,12 +122,6 @@ class Config:
         if self.asked is not None:
             self.asked.add("put_if_absent")
         return not self.put_if_absent
-
-    def tokens_differ(self) -> bool:
-        """Whether a second attempt to write a file gets another name; ask only where there was a first."""
-        if self.asked is not None:
-            self.asked.add("salt")
-        return self.salt
 
     @property
     def locking(self) -> bool:

@@ -212,11 +212,6 @@ def ticked(world: World, time: int) -> int:
     return max(world.clock, time)
 
 
-def fault_allowed(world: World, config: Config) -> bool:
-    """Whether the bounds let one more bad thing happen to a living process."""
-    return world.faults < config.bounds.faults and world.started <= config.bounds.faults_until
-
-
 def given(value: int | None) -> int:
     """A parameter that the move must have."""
     if value is None:

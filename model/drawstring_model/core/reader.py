@@ -3,7 +3,7 @@
 Source: the specification's "Reader expectations" and Java's ``AbstractTableFileSystemView``. A file is visible when
 its commit is; of each file group the visible file with the greatest requested time is read. What a snapshot time is
 compared with is the switch `drawstring_model.core.config.SnapshotTime`. Readers take no lock and change nothing, so a
-reader is a function here and `ReadSnapshot` is a step without an effect.
+reader is a function here, and has no step.
 """
 
 from __future__ import annotations
@@ -11,23 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from drawstring_model.core.config import Config, PlantedBug, SnapshotTime
-from drawstring_model.core.module import Rule, modules_of
-from drawstring_model.core.state import (
-    Changes,
-    Commit,
-    DataFile,
-    FileName,
-    Group,
-    Key,
-    Move,
-    Phase,
-    Rows,
-    Time,
-    Value,
-    World,
-    Writer,
-)
-from drawstring_spec.steps import Step
+from drawstring_model.core.module import modules_of
+from drawstring_model.core.state import Changes, Commit, DataFile, FileName, Group, Key, Rows, Time, Value, World
 
 
 def snapshot_time(commit: Commit, config: Config) -> Time:
@@ -125,20 +110,3 @@ def apply_changes(table: dict[Key, Value], changes: Changes) -> None:
             table.pop(key, None)
         else:
             table[key] = value
-
-
-class ReadSnapshot(Rule):
-    """A reader picks a snapshot time, builds the file slices of it and merges their rows.
-
-    Enabled: always. What it reads is `read_snapshot`.
-    Effect: none.
-    Unchanged: everything, so the explorer never takes it: the invariants read at every snapshot time instead.
-    """
-
-    step = Step.READ_SNAPSHOT
-    phases = frozenset(Phase)
-    is_of_the_world = True
-
-    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterable[Move]:
-        """None."""
-        return ()

@@ -1,4 +1,4 @@
-"""A writer's life, in order: from its requested time to its data files; `completion` has the rest.
+"""A writer's life, in order: from its requested time to its completion.
 
 Source: the specification's "Writer expectations", RFC-22, Java ``BaseHoodieWriteClient``. The rules for the table lock
 are in `drawstring_model.core.lock`, giving up is in `drawstring_model.core.conflict`.
@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from drawstring_model.core.config import Config, PlantedBug, numbered
-from drawstring_model.core.conflict import next_token
-from drawstring_model.core.lock import may_start
+from drawstring_model.core.conflict import conflict_reason, fenced
+from drawstring_model.core.lock import locked, may_start
 from drawstring_model.core.module import Rule, Snapshot, given, later, modules_of, ticked, with_item, without_item
 from drawstring_model.core.reader import apply_changes, file_slices, pending_instants
 from drawstring_model.core.state import (
     Changes,
+    Commit,
     DataFile,
     Group,
     Key,
@@ -25,6 +26,8 @@ from drawstring_model.core.state import (
     World,
     Writer,
     WrittenFile,
+    ended,
+    finished,
 )
 from drawstring_spec.steps import Step
 
@@ -67,8 +70,8 @@ class GenerateRequestedTime(Rule):
 class RequestInstant(Rule):
     """The requested file of the instant appears on the timeline.
 
-    Enabled: where writers lock, the writer believes that it still holds the lock under which it took its time; a
-    storage with put-if-absent has no such file yet.
+    Enabled: where writers lock, the writer believes that it still holds the lock under which it took its time; there is
+    no such file yet.
     Effect: the file exists.
     Unchanged: the data files, the lock.
     """
@@ -80,7 +83,7 @@ class RequestInstant(Rule):
         """Refused without the lock, and where the file exists."""
         if config.locking and not writer.has_lock:
             return "the writer does not hold the table lock"
-        if writer.requested in world.requested and not adopts_files(config):
+        if writer.requested in world.requested:
             return _FILE_EXISTS
         return None
 
@@ -146,7 +149,7 @@ class LookupKeys(Rule):
 class StartInflight(Rule):
     """The inflight file of the instant appears on the timeline.
 
-    Enabled: the keys are looked up; a storage with put-if-absent has no such file yet.
+    Enabled: the keys are looked up; there is no such file yet.
     Effect: the file exists.
     Unchanged: the data files, the lock.
     """
@@ -156,7 +159,7 @@ class StartInflight(Rule):
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused where the file exists."""
-        if writer.requested in world.inflight and not adopts_files(config):
+        if writer.requested in world.inflight:
             return _FILE_EXISTS
         return None
 
@@ -169,9 +172,8 @@ class StartInflight(Rule):
 class WriteFile(Rule):
     """One data file of the operation is on storage, not yet visible to anybody.
 
-    Enabled: the instant is inflight, the file is planned and not written; a storage with put-if-absent has no such
-    file yet.
-    Effect: the file exists; without put-if-absent one of the same name is replaced.
+    Enabled: the instant is inflight, the file is planned and not written; there is no such file yet.
+    Effect: the file exists.
     Unchanged: the timeline, the lock.
     """
 
@@ -182,15 +184,14 @@ class WriteFile(Rule):
     def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
         """The planned files in their order: nobody sees a pending operation's files, so no other order matters."""
         if writer.plan:
-            group = writer.plan[0].group
-            yield Move(self.step, number, group=group, token=next_token(world, group, writer.requested, config))
+            yield Move(self.step, number, group=writer.plan[0].group, token=0)
 
     def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
         """Refused for files that are not planned, and where the file exists."""
         if move.group not in {file.group for file in writer.plan}:
             return f"file group {move.group} is not one that is left to write"
         name = (move.group, writer.requested, move.token)
-        if any(file[:3] == name for file in world.files) and not config.replaces_files():
+        if any(file[:3] == name for file in world.files):
             return _FILE_EXISTS
         return None
 
@@ -200,15 +201,99 @@ class WriteFile(Rule):
         token = given(move.token)
         written = WrittenFile(planned.group, token, planned.base, planned.rows, planned.is_log)
         file = DataFile(planned.group, writer.requested, token, planned.rows, planned.is_log)
-        others = (other for other in world.files if other[:3] != file[:3])
-        return world._replace(files=tuple(sorted((*others, file)))), writer._replace(
-            plan=without_item(writer.plan, planned), written=with_item(writer.written, written)
-        )
+        writer = writer._replace(plan=without_item(writer.plan, planned), written=with_item(writer.written, written))
+        return world._replace(files=with_item(world.files, file)), writer
 
 
-def adopts_files(config: Config) -> bool:
-    """Whether a writer goes on where its timeline file exists: replaced unseen, or taken for its own by mistake."""
-    return config.planted is PlantedBug.ADOPT_COLLIDING_TIME or config.replaces_files()
+class CheckConflicts(Rule):
+    """Under the lock the writer compares its work with all that completed since its snapshot, and passes.
+
+    Enabled: all files are written; where writers lock, the writer believes that it holds the table lock; it is not
+    fenced, and `drawstring_model.core.conflict.conflict_reason` finds nothing.
+    Effect: the writer may complete.
+    Unchanged: the world.
+    """
+
+    step = Step.CHECK_CONFLICTS
+    roles = None
+    phases = frozenset({Phase.INFLIGHT})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """Once the files are written."""
+        if not writer.plan:
+            yield Move(self.step, number)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused with work left, without the lock, to a fenced writer, and for a conflict."""
+        if writer.plan:
+            return "not all data files are written"
+        if config.locking and not writer.has_lock:
+            return "the writer does not hold the table lock"
+        if fenced(world, writer, config):
+            return "the heartbeat expired or the instant was rolled back"
+        reason = conflict_reason(world, writer, config)
+        return f"there is a conflict: {reason}" if reason else None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The snapshot is needed no more."""
+        return world, writer._replace(phase=Phase.CHECKED, snapshot=())
+
+
+class UpdateMetadata(Rule):
+    """Under the lock the metadata table learns of the operation, before the operation is complete.
+
+    Enabled: the conflict check was passed.
+    Effect: the metadata table has an entry for the requested time; its readers ignore it until the instant is
+    complete.
+    Unchanged: the table's own files.
+    """
+
+    step = Step.UPDATE_METADATA
+    roles = None
+    phases = frozenset({Phase.CHECKED})
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The metadata table knows."""
+        if config.planted is not PlantedBug.SKIP_UPDATE_METADATA:
+            world = world._replace(metadata=with_item(world.metadata, writer.requested))
+        return world, writer._replace(phase=Phase.UPDATED)
+
+
+class CompleteInstant(Rule):
+    """The completed file appears: from here on every reader sees the operation whole.
+
+    Enabled: the metadata table knows; where writers lock, the writer holds the lock, whatever it believes (the put
+    carries its lease's deadline); the clocks may give this completion time out, later than the requested time.
+    Effect: the commit is there.
+    Unchanged: the data files, the requested and the inflight file.
+    """
+
+    step = Step.COMPLETE_INSTANT
+    roles = None
+    phases = frozenset({Phase.UPDATED})
+
+    def moves(self, world: World, writer: Writer, number: int, config: Config) -> Iterator[Move]:
+        """The next tick."""
+        early = config.planted is PlantedBug.EARLY_COMPLETION_TIME
+        yield Move(self.step, number, time=writer.requested if early else world.clock + 1)
+
+    def refusal(self, world: World, writer: Writer, move: Move, config: Config) -> str | None:
+        """Refused once the lease ran out, and for a time that the clocks cannot show."""
+        unfenced = config.planted is PlantedBug.NO_FENCING
+        if not unfenced and not locked(world, writer, given(move.writer), config):
+            return "the lease of the table lock ran out"
+        if config.planted is PlantedBug.EARLY_COMPLETION_TIME:
+            return None
+        if move.time is None or move.time <= writer.requested or not later(world, move.time, config):
+            return f"the clock has already given out {world.clock}"
+        return None
+
+    def effect(self, world: World, writer: Writer, move: Move, config: Config) -> tuple[World, Writer]:
+        """The operation is complete."""
+        time = given(move.time)
+        commit = Commit(writer.requested, time, writer.written, writer.changes, writer.new_keys)
+        world = world._replace(commits=with_item(world.commits, commit), clock=ticked(world, time))
+        return world, finished(ended(writer, Phase.COMPLETED))
 
 
 def writer_snapshot(world: World, writer: Writer, config: Config) -> Snapshot:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drawstring_model.core.config import Config
-from drawstring_model.core.module import Module, Rule, fault_allowed, given
+from drawstring_model.core.module import Module, Rule, given
 from drawstring_model.core.state import ORPHANED, Move, Phase, World, Writer, idle
 from drawstring_spec.steps import Step
 
@@ -42,6 +42,11 @@ class Crash(Rule):
         del config
         lock = ORPHANED if world.lock == given(move.writer) else world.lock
         return world._replace(crashes=world.crashes + 1, faults=world.faults + 1, lock=lock), idle(writer)
+
+
+def fault_allowed(world: World, config: Config) -> bool:
+    """Whether the bounds let one more bad thing happen to a living process."""
+    return world.faults < config.bounds.faults and world.started <= config.bounds.faults_until
 
 
 class Crashes(Module):

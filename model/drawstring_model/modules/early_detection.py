@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from drawstring_model.core.completion import CheckConflicts
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.conflict import candidates, touches
 from drawstring_model.core.module import Module
 from drawstring_model.core.state import WRITER, AbortReason, Move, Phase, World, Writer
+from drawstring_model.core.writer import CheckConflicts
 from drawstring_model.modules.heartbeats import heartbeat_is_alive
 
 

@@ -16,13 +16,13 @@ from drawstring_model.core.module import (
     Guard,
     Module,
     Rule,
-    fault_allowed,
     given,
     part,
     with_item,
     with_part,
 )
 from drawstring_model.core.state import WRITER, Move, Phase, Time, World, Writer, idle
+from drawstring_model.modules.crashes import fault_allowed
 from drawstring_model.storage_view import StorageView
 from drawstring_spec.steps import Step
 

@@ -7,7 +7,7 @@ heartbeat. Source: the specification's "Concurrency control", ``docs/decisions/d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from drawstring_model.core.config import ConcurrencyControl, Config
@@ -18,13 +18,13 @@ from drawstring_model.core.module import (
     Guard,
     Module,
     Rule,
-    fault_allowed,
     given,
     part,
     with_item,
     with_part,
 )
-from drawstring_model.core.state import FREE, ORPHANED, Group, Move, Phase, Time, World, Writer
+from drawstring_model.core.state import FREE, ORPHANED, AbortReason, Group, Move, Phase, Time, World, Writer
+from drawstring_model.modules.crashes import fault_allowed
 from drawstring_spec.steps import Step
 
 
@@ -173,3 +173,10 @@ class Locks(Module):
         Step.EXPIRE_HEARTBEAT: owner_is_dead,
         Step.REMOVE_INSTANT: target_is_gone,
     }
+
+    def gives_up(self, world: World, writer: Writer, number: int, config: Config) -> Collection[AbortReason]:
+        """Who lost its lease, and under pessimistic control who has built on a version that is not the last."""
+        lost = (AbortReason.LOST_LOCK,) if writer.has_lock and world.lock != number else ()
+        looks = config.concurrency is ConcurrencyControl.PESSIMISTIC and writer.phase is Phase.LOOKED_UP
+        late = looks and touches(candidates(world, writer, config), {file.group for file in writer.plan})
+        return (*lost, AbortReason.CONFLICT) if late else lost

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from drawstring_model.core.completion import CompleteInstant
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.module import (
     Consequence,
@@ -34,8 +33,9 @@ from drawstring_model.core.module import (
 from drawstring_model.core.promises import Check, Promise
 from drawstring_model.core.protocol import protocol_of
 from drawstring_model.core.state import ORPHANED, AbortReason, Commit, Move, Phase, Time, World, Writer
-from drawstring_model.core.writer import RequestInstant, StartInflight
+from drawstring_model.core.writer import CompleteInstant
 from drawstring_model.modules.locks import AcquireAnyLock
+from drawstring_model.modules.storage import PutInflight, PutRequested
 from drawstring_spec.steps import Step
 
 _PUTS = {
@@ -126,7 +126,7 @@ def heard(world: World, number: int) -> World:
     return with_part(world, mine._replace(processes=without_item(mine.processes, number)))
 
 
-class RequestInstantAgain(RequestInstant):
+class RequestInstantAgain(PutRequested):
     """`RequestInstant`, or the discovery that the file is there, and the writer's own.
 
     Enabled: as in the core; and where the file is there, put by the writer, unknown to it.
@@ -145,7 +145,7 @@ class RequestInstantAgain(RequestInstant):
         return super().effect(heard(world, given(move.writer)), writer, move, config)
 
 
-class StartInflightAgain(StartInflight):
+class StartInflightAgain(PutInflight):
     """`StartInflight`, or the discovery that the file is there, and the writer's own.
 
     Enabled: as in the core; and where the file is there, put by the writer, unknown to it.
@@ -248,7 +248,7 @@ class LostAnswers(Module):
     """Puts whose answers are lost; the explorer loses `losses` of them, beside all other faults."""
 
     name = "lost_answers"
-    requires = frozenset({"locks"})
+    requires = frozenset({"locks", "storage"})
     rules = (RequestInstantAgain(), StartInflightAgain(), AcquireOwnLock(), CompleteInstantAgain(), LoseAnswer())
     guards: ClassVar[Mapping[Step, Guard]] = {Step.ABORT_WRITE: looks_first}
     consequences: ClassVar[Mapping[Step, Consequence]] = {Step.ABORT_WRITE: is_given_up, Step.CRASH: is_given_up}

@@ -14,7 +14,8 @@ A compaction merges blocks into a base file, from which nothing can be taken bac
 before the first instant whose deltacommit is complete although it is pending in the table, if there is one.
 
 Left out: the other partitions (`drawstring_model.modules.indexing` has an index), how the metadata table is made first,
-its cleaning and archival, failures within its compaction (`drawstring_model.modules.compaction` has those), restores.
+its cleaning and archival, failures within its compaction (`drawstring_model.modules.compaction` has those). What a
+restore makes of it is in `drawstring_model.modules.restored_metadata`.
 Who may complete an action is none of this module's duty, with one exception: a deltacommit is not completed by whose
 lease of the lock ran out. Java has no such deadline, and relies on the lock.
 Source: the specification's "Metadata", Java ``HoodieBackedTableMetadataWriter``, ``HoodieTableMetadataUtil``.
@@ -26,13 +27,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from drawstring_model.core.completion import UpdateMetadata
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.lock import locked
 from drawstring_model.core.module import Consequence, Guard, Module, Rule, given, part, with_item, with_part
 from drawstring_model.core.promises import Check, Promise
 from drawstring_model.core.state import FileName, Move, Phase, Time, World, Writer
+from drawstring_model.core.writer import UpdateMetadata
 from drawstring_model.modules.cleaning import CLEANER, Clean, Cleans, files_left, pending_clean
+from drawstring_model.modules.restores import pending_restore
 from drawstring_model.modules.rollback import Rollback, RollbackRule, rollbacks_of
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step
@@ -320,17 +322,22 @@ def told_too_late(world: World, writer: Writer, move: Move, config: Config) -> W
     return world
 
 
+def files_of_completed(world: World) -> frozenset[FileName]:
+    """The files on storage that completed writes wrote."""
+    completed = {commit.requested for commit in world.commits}
+    return frozenset(file[:3] for file in world.files if file.requested in completed)
+
+
 def metadata_agrees(world: World, config: Config) -> str | None:
-    """`Promise.METADATA_AGREES`: names by names, but for those that a pending clean is deleting.
+    """`Promise.METADATA_AGREES`: names by names, but for those that a pending clean or restore is deleting.
 
     Readers leave out files whose write is not complete, so one name too many seems to do no harm. It does when the
     timeline is archived: what is older than the timeline counts as complete.
     """
-    clean = pending_clean(world)
-    going = set(clean.plan) if clean else set()
-    completed = {commit.requested for commit in world.commits}
-    there = {file[:3] for file in world.files if file.requested in completed} - going
-    listed = listing(world, config) - going
+    clean, restore = pending_clean(world), pending_restore(world)
+    there, listed = files_of_completed(world), listing(world, config)
+    going = {name for name in there | listed if restore and name[1] in restore.plan} | set(clean.plan if clean else ())
+    there, listed = there - going, listed - going
     if there == listed:
         return None
     missing, dead = sorted(there - listed), sorted(listed - there)

@@ -23,7 +23,6 @@ from drawstring_model.config import (
     PlantedBug,
     upsert,
 )
-from drawstring_model.core.conflict import next_token
 from drawstring_model.core.module import Module, Rule, part, with_part
 from drawstring_model.core.protocol import NotEnabledError, apply, enabled, start
 from drawstring_model.core.reader import read_snapshot
@@ -33,6 +32,7 @@ from drawstring_model.invariants import INVARIANTS, Promise
 from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.lost_answers import LostAnswers
 from drawstring_model.modules.rollback import rollbacks_of
+from drawstring_model.modules.storage import next_token
 from drawstring_model.narrate import narrate
 from drawstring_spec.instants import State as InstantState
 from drawstring_spec.steps import Step

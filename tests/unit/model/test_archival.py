@@ -19,8 +19,10 @@ from drawstring_model.config import (
     PlantedBug,
     upsert,
 )
+from drawstring_model.core.invariants import consistent_read
 from drawstring_model.core.module import part, with_part
-from drawstring_model.core.protocol import Protocol, apply, refusal, start
+from drawstring_model.core.protocol import Protocol, apply, enabled, refusal, start
+from drawstring_model.core.reader import read_snapshot
 from drawstring_model.core.state import FREE, Commit, DataFile, Move, State, World, WrittenFile
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
@@ -82,6 +84,14 @@ def run_of(config, state, times):
     moves += [Move(Step.DROP_PENDING_FILES, ARCHIVER, target=time) for time in times]
     moves += [Move(Step.DROP_COMPLETED_FILE, ARCHIVER, target=time) for time in times]
     for move in moves:
+        state = apply(state, move, config)
+    return state
+
+
+def played(config, state, writer, *steps):
+    """`state` after `steps` of one process, each taken as the explorer first proposes it."""
+    for step in steps:
+        move = next(move for move in enabled(state, config) if move.step is step and move.writer == writer)
         state = apply(state, move, config)
     return state
 
@@ -339,11 +349,40 @@ class TestTheWriterThatDidNotKnow:
         assert "WriteArchivedFile" in sentences[-2]
         assert "a snapshot at 2 reads {k1: 2, k2: 1}, but its commits give {k1: 2} one by one" in sentences[-1]
 
-    @pytest.mark.slow
     def test_a_reader_that_asks_the_archive_does_not_see_them(self):
-        config = replace(self.HANGS, modules=(*COPY_ON_WRITE, Archival(asks_archive=True)))
+        world = dropped(written(3, 5), 3)
+        world = world._replace(files=(*world.files, DataFile(2, 1, 0, ((2, 1),))))
 
-        assert explore(config).holds(Promise.CONSISTENT_READ)
+        rows = [read_snapshot(world, 5, archived(asks_archive=asks)) for asks in (False, True)]
+
+        assert rows == [((1, 5), (2, 1)), ((1, 5),)]
+
+
+class TestTheInflightFileThatComesLate:
+    """A writer that hung puts its inflight file after its rollback, and after the archival of what followed."""
+
+    HANGS = archived(replace(THREE, faults=1, crashes=0, lock_expiries=0, faults_until=1))
+    REQUEST = (Step.ACQUIRE_LOCK, Step.GENERATE_REQUESTED_TIME, Step.START_HEARTBEAT, Step.REQUEST_INSTANT)
+    WRITE = (*REQUEST, Step.RELEASE_LOCK, Step.LOOKUP_KEYS, Step.START_INFLIGHT, Step.WRITE_FILE)
+    COMPLETE = (Step.ACQUIRE_LOCK, Step.CHECK_CONFLICTS, Step.UPDATE_METADATA, Step.COMPLETE_INSTANT, Step.RELEASE_LOCK)
+    ROLL_BACK = (Step.REQUEST_ROLLBACK, Step.START_ROLLBACK, Step.REMOVE_INSTANT, Step.COMPLETE_ROLLBACK)
+    ARCHIVE = (Step.WRITE_ARCHIVED_FILE, Step.PUBLISH_MANIFEST, Step.DROP_PENDING_FILES, Step.DROP_COMPLETED_FILE)
+
+    @pytest.mark.parametrize("asks_archive", [False, True])
+    def test_what_lies_between_it_and_the_rest_is_lost_to_readers(self, asks_archive):
+        config = replace(self.HANGS, modules=(*COPY_ON_WRITE, Archival(asks_archive=asks_archive)))
+        state = played(config, start(config), 0, *self.REQUEST, Step.RELEASE_LOCK, Step.LOOKUP_KEYS)
+        state = played(config, state, None, Step.EXPIRE_HEARTBEAT)
+        state = played(config, state, 1, Step.ACQUIRE_LOCK, *self.ROLL_BACK, Step.RELEASE_LOCK)
+        for _ in range(2):
+            state = played(config, state, 1, *self.WRITE, *self.COMPLETE, Step.STOP_HEARTBEAT)
+        state = played(config, state, ARCHIVER, Step.ACQUIRE_LOCK, *self.ARCHIVE)
+        whole = consistent_read(state.world, config)
+
+        late = played(config, state, 0, Step.START_INFLIGHT)
+
+        assert whole is None
+        assert "reads {}, but its commits give {k1: 2} one by one" in (consistent_read(late.world, config) or "")
 
 
 class TestTheRequestThatComesLate:

@@ -162,6 +162,7 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.UNDO_COMPLETION: lambda _, move, __: f"the operator takes the completion of {move.target} back",
     Step.UNDO_WRITE: lambda _, move, __: f"the operator deletes the file of fg{move.group} that {move.target} wrote",
     Step.UNDO_REQUEST: lambda _, move, __: f"the operator takes {move.target} off the timeline",
+    Step.RESTORE_METADATA: lambda _, move, __: f"the operator restores the metadata table, at {move.time}",
     Step.COMPLETE_RESTORE: lambda _, move, __: f"the operator completes the restore at {move.time}",
     Step.WRITE_ARCHIVED_FILE: lambda _, __, who: f"{who} writes a file of completed instants into the archive",
     Step.PUBLISH_MANIFEST: lambda _, __, who: f"{who} puts the archive's next manifest, which names the file",

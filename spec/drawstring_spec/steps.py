@@ -113,6 +113,8 @@ class Step(StrEnum):
     """One data file of the write that a restore takes back goes."""
     UNDO_REQUEST = "UndoRequest"
     """The inflight and the requested file of the write that a restore takes back leave the timeline."""
+    RESTORE_METADATA = "RestoreMetadata"
+    """Under the lock the metadata table is taken back to the savepoint, and told what lies on storage."""
     COMPLETE_RESTORE = "CompleteRestore"
     """Under the lock the restore's completed file appears, once all writes of its plan are off the timeline."""
 

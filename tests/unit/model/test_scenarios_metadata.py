@@ -10,11 +10,15 @@ from dataclasses import replace
 import pytest
 
 from drawstring_model.config import COPY_ON_WRITE, MERGE_ON_READ, Bounds, ClockKind, Config, PlantedBug, upsert
+from drawstring_model.core.module import part
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy
 from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.queries import QueryModule
+from drawstring_model.modules.restored_metadata import RestoredMetadataModule
+from drawstring_model.modules.restores import RestoreModule, Restores
+from drawstring_model.modules.savepoints import SavepointModule
 from drawstring_model.narrate import narrate
 from drawstring_model.orders import told_orders
 
@@ -32,6 +36,18 @@ BESIDE_A_CLEAN = Config(
     ),
     bounds=Bounds(writers=1, workload=(upsert(1),) * 3, groups=1, faults=0, clock_skew=1),
 )
+
+
+def restored(*modules, bounds=None, cleans=0):
+    """A savepoint and a restore to it beside writers that tell the metadata table."""
+    cleaning = Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS, cleans=cleans)
+    services = (QueryModule(queries=0), cleaning, SavepointModule(), RestoreModule())
+    bounds = bounds or Bounds(workload=(upsert(1), upsert(1)), groups=1, faults=0)
+    return Config(modules=(*COPY_ON_WRITE, *services, MetadataTable(compactions=1), *modules), bounds=bounds)
+
+
+def is_restored(world):
+    return any(restore.completion is not None and restore.plan for restore in part(world, Restores).all)
 
 
 def broken(config):
@@ -93,6 +109,49 @@ class TestS17ARollbackInTheMetadataTableIsIgnored:
         bounds = replace(FAILING.bounds, workload=(upsert(1), upsert(1)))
 
         assert kept(Config(modules=(*MERGE_ON_READ, MetadataTable(compactions=0)), bounds=bounds))
+
+
+class TestS32ARestoreLeavesTheMetadataTableBehind:
+    """13691, 7605, 4849, 13664: the table is as its savepoint has it, and the metadata table is not."""
+
+    ONE_WRITER = Bounds(writers=1, workload=(upsert(1), upsert(1)), groups=1, faults=0)
+
+    def test_a_restore_that_does_not_tell_it_leaves_files_that_are_gone_in_the_listing(self):
+        config = restored()
+
+        sentences = narrate(broken(config), config)
+
+        assert "CompleteRestore" in sentences[-2]
+        assert sentences[-1].endswith("lists the file of group 1 that 3 wrote, of no completed write: a contradiction.")
+
+    def test_one_that_takes_its_deltacommits_back_and_no_more_takes_those_of_cleans_back_too(self):
+        config = restored(RestoredMetadataModule(syncs=False), bounds=self.ONE_WRITER, cleans=1)
+
+        sentences = narrate(broken(config), config)
+
+        assert "RestoreMetadata" in sentences[-2]
+        assert sentences[-1].endswith("lists the file of group 1 that 1 wrote, of no completed write: a contradiction.")
+
+    @pytest.mark.parametrize("cleans", [0, 1])
+    def test_one_that_also_lists_storage_leaves_them_in_agreement(self, cleans):
+        bounds = replace(self.ONE_WRITER, writers=1 if cleans else 2)
+        config = restored(RestoredMetadataModule(), bounds=bounds, cleans=cleans)
+
+        exploration = explore(config, witnesses={"restored": is_restored})
+
+        assert exploration.exhausted
+        assert exploration.witnesses["restored"] > 0
+        assert exploration.holds(Promise.METADATA_AGREES)
+
+    def test_and_so_it_does_when_the_operator_crashes_and_comes_back(self):
+        bounds = replace(self.ONE_WRITER, faults=1, heartbeat_expiries=0, lock_expiries=0)
+        crashed = {"crashed": lambda world: is_restored(world) and world.crashes > 0}
+
+        exploration = explore(restored(RestoredMetadataModule(), bounds=bounds), witnesses=crashed)
+
+        assert exploration.exhausted
+        assert exploration.witnesses["crashed"] > 0
+        assert exploration.holds(Promise.METADATA_AGREES)
 
 
 class TestS33TheMetadataTableDiffersFromStorage:

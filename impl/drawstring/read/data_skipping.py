@@ -75,6 +75,24 @@ def slices_with_rows(
     return slices
 
 
+def slices_of_changes_with_rows(
+    context: TableContext, snapshot: Snapshot, schema: TableSchema, available: pa.Schema, expression: Any
+) -> tuple[FileSlice, ...]:
+    """Return the slices of a query for changes that may have rows which a filter keeps; arguments as above.
+
+    Such slices are of files that some commits wrote, which may be superseded: what an index says of the newest file of
+    a group, or statistics say of a partition, does not hold for them. What statistics say of each file does.
+    """
+    slices = snapshot.slices
+    if expression is None or schema.current is not None or not slices:
+        return slices
+    metadata = metadata_of(context, snapshot)
+    columns = _columns(context, available, expression) if metadata is not None else []
+    if metadata is None or not columns or COLUMN_STATS not in metadata:
+        return slices
+    return _by_file(context, metadata, slices, columns, available, expression)
+
+
 def _partition_stats_hold(context: TableContext, snapshot: Snapshot) -> bool:
     """Whether statistics of partitions are bounds: they are those of now, and say nothing of an earlier time.
 

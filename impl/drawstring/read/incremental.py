@@ -29,6 +29,7 @@ from drawstring.read.arrow_reader import (
     wanted_columns,
     with_filter_columns,
 )
+from drawstring.read.data_skipping import slices_of_changes_with_rows
 from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.partition_values import partition_values
@@ -128,7 +129,8 @@ def read_changes(
     expression = plan.condition if given is None else given & plan.condition
     needed = with_filter_columns(wanted, available, expression)
     condition = partition_condition(filter, given, context.config.partition_fields, available)
-    queries = [incremental_query(context, plan, needed, s) for s in plan.snapshot.slices]
+    slices = slices_of_changes_with_rows(context, plan.snapshot, plan.schema, available, given)
+    queries = [incremental_query(context, plan, needed, s) for s in slices]
     queries = [q for q in queries if condition is None or may_hold_rows(condition, q.constants)]
     tables = context.ports.tasks.run(read_slice, queries, label="read changes")
     rows = pa.concat_tables(tables) if tables else needed.empty_table()

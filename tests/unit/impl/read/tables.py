@@ -87,8 +87,9 @@ class HandMadeTable:
         operation: str = "UPSERT",
         extra: dict[str, str] | None = None,
         replaces: dict[str, list[str]] | None = None,
+        writes: dict[str, list[str]] | None = None,
     ) -> None:
-        """Complete a commit, or leave it inflight; `replaces` makes it a replacecommit."""
+        """Complete a commit, or leave it inflight; `replaces` makes it a replacecommit; `writes` names its files."""
         action = "commit" if replaces is None else "replacecommit"
         self.storage.put(f"{HISTORY}/{at(requested)}.{action}.requested", b"")
         inflight = "inflight" if replaces is None else "replacecommit.inflight"
@@ -97,6 +98,11 @@ class HandMadeTable:
             return
         metadata = {"schema": avro_text() if schema is None else schema, **(extra or {})}
         record: dict[str, Any] = {"operationType": operation, "extraMetadata": metadata}
+        if writes is not None:
+            record["partitionToWriteStats"] = {
+                partition: [{"fileId": name.partition("_")[0], "path": f"{partition}/{name}"} for name in names]
+                for partition, names in writes.items()
+            }
         name = "HoodieCommitMetadata"
         if replaces is not None:
             record["partitionToReplaceFileIds"] = replaces

@@ -10,8 +10,9 @@ import pytest
 
 from drawstring.data.bloom import BloomFilter, BloomParameters
 from drawstring.files import LogFile
-from drawstring.metadata.keys import bloom_filter_key
+from drawstring.metadata.keys import bloom_filter_key, hashed_name
 from drawstring.read.arrow_reader import read_snapshot
+from drawstring.read.changes import changes
 from drawstring.read.index_lookup import slices_by_bloom_filters
 from drawstring.read.lookup import lookup_rows
 from drawstring.read.view import load_snapshot
@@ -26,7 +27,7 @@ def make(entry=lambda name, i: stats(name, "n", i, i, kind="IntWrapper"), *, par
     """A table of one row per file: row i has n = i and the text and the key f<i>-0."""
     table = HandMadeTable()
     named = [table.base_file("p", f"f{i}-0", 1, a_row(f"f{i}-0", i, "p")) for i in range(NUM_FILES)]
-    table.commit(1, 2)
+    table.commit(1, 2, writes={"p": named})
     made = MadeMetadataTable(table, *partitions)
     sizes = {name: len(table.storage.files[f"p/{name}"][0]) for name in named}
     made.base("files", {"p": files(**sizes), "__all_partitions__": files(p=0)})
@@ -184,6 +185,31 @@ def test_a_query_opens_the_metadata_table_once(query):
     made.storage.read = lambda path, *rest: (reads.append(path), read(path, *rest))[1]
     query(made.table.context())
     assert reads.count(".hoodie/metadata/.hoodie/hoodie.properties") == 1
+
+
+def changes_with(condition):
+    return lambda context: changes(context, "earliest", filter=condition)
+
+
+@pytest.mark.parametrize(("condition", "rows"), [(pc.field("n") >= 18, [18, 19]), ([("n", "in", [3, 99])], [3])])
+def test_changes_of_files_that_a_filter_excludes_are_not_opened(condition, rows):
+    found, paths = opened(make(), changes_with(condition))
+    assert found == rows
+    assert len(paths) == len(rows)
+
+
+def test_changes_without_a_filter_are_those_of_all_files():
+    found, paths = opened(make(), changes_with(None))
+    assert (len(found), len(paths)) == (NUM_FILES, NUM_FILES)
+
+
+def test_changes_do_not_trust_the_statistics_of_partitions():
+    """Those are of the files of now; a commit of the range may have written others."""
+    made = make(partitions=("files", "column_stats", "partition_stats"))
+    key = hashed_name("n") + hashed_name("p")
+    made.base("partition_stats", {key: stats("p", "n", 0, 5, kind="IntWrapper", tight=True)})
+    assert opened(made, ask(pc.field("n") >= 18))[0] == []
+    assert opened(made, changes_with(pc.field("n") >= 18))[0] == [18, 19]
 
 
 def filtered(*, code="DYNAMIC_V0") -> MadeMetadataTable:

@@ -15,6 +15,8 @@ from drawstring_model.config import CLEANED, CLUSTERED, COPY_ON_WRITE, MERGE_ON_
 from drawstring_model.core.module import part
 from drawstring_model.core.protocol import process_moves, start, world_moves
 from drawstring_model.core.state import FREE, ORPHANED, WRITER, Move, State, Time, World, Writer
+from drawstring_model.modules.archival import Archival
+from drawstring_model.modules.archived import Archive, archived_entries
 from drawstring_model.modules.cleaning import Cleans
 from drawstring_model.modules.clustering import Clusterings
 from drawstring_model.modules.heartbeats import Heartbeats
@@ -102,6 +104,15 @@ def _blocks(state: State) -> Statuses:
     }
 
 
+def _archived(state: State) -> Statuses:
+    dropped, entries = part(state.world, Archive).dropped, archived_entries(state.world)
+
+    def status(time: Time) -> str:
+        return "archived" if time in dropped else "on both" if time in entries else "active"
+
+    return {(_INSTANT, commit.requested): status(commit.requested) for commit in state.world.commits}
+
+
 def _heartbeats(state: State) -> Statuses:
     beats = part(state.world, Heartbeats).beats
     return {(_INSTANT, beat.requested): "expired" if beat.expired else "beating" for beat in beats}
@@ -140,6 +151,12 @@ DIAGRAMS: Mapping[str, Diagram] = {
             "a log block of the metadata table, with one crash",
             Config(modules=(*COPY_ON_WRITE, MetadataTable()), bounds=_SERVED),
             _blocks,
+        ),
+        Diagram(
+            "archive",
+            "a completed write on the two timelines, with one crash",
+            Config(modules=(*COPY_ON_WRITE, Archival()), bounds=_SERVED),
+            _archived,
         ),
         Diagram("clean", "a clean's instant, with one crash", Config(modules=CLEANED, bounds=_CLEANED), _cleans),
     )

@@ -58,13 +58,27 @@ def test_the_explorer_gives_each_model_its_expected_verdict(name):
     assert (NAMES[expected] in broken) if expected != "pass" else not broken & kept
 
 
+def texts_of(module):
+    """The texts of a module and of the parts that it is put together from: what it extends and is no module itself."""
+    text = (TLA / f"{module}.tla").read_text(encoding="utf-8")
+    parts = [name for name in extended_by(text) if (TLA / f"{name}.tla").is_file() and name not in MODULES]
+    return [text, *(other for name in parts for other in texts_of(name))]
+
+
+def extended_by(text):
+    return [name for names in re.findall(r"^EXTENDS ([\w, ]+)$", text, re.MULTILINE) for name in names.split(", ")]
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_the_module_has_every_step_under_its_name_and_in_its_order(module):
-    text = (TLA / f"{module}.tla").read_text(encoding="utf-8")
-    defined = re.findall(r"^([A-Z]\w+)(?:\(w\))? ==", text, re.MULTILINE)
+    texts = list(dict.fromkeys(texts_of(module)))
     all_steps = [step.value for step in protocol_of(Config(modules=MODULES[module])).rules]
-    extended = re.findall(r"^EXTENDS (\w+)$", text, re.MULTILINE)
-    inherited = [step.value for each in extended for step in protocol_of(Config(modules=MODULES[each])).rules]
+    extended = {name for text in texts for name in extended_by(text) if name in MODULES}
+    inherited = {step.value for each in extended for step in protocol_of(Config(modules=MODULES[each])).rules}
     steps = [step for step in all_steps if step not in inherited]
 
-    assert [name for name in defined if name in steps] == steps
+    defined = [re.findall(r"^([A-Z]\w+)(?:\(w\))? ==", text, re.MULTILINE) for text in texts]
+    found = [[name for name in names if name in steps] for names in defined]
+
+    assert sorted(name for names in found for name in names) == sorted(steps)
+    assert found == [[step for step in steps if step in names] for names in defined]

@@ -46,6 +46,7 @@ from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
 from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.query_types import QueryTypes
+from drawstring_model.modules.restored_metadata import RestoredMetadataModule
 from drawstring_model.modules.restores import RestoreModule
 from drawstring_model.modules.retries import Retries
 from drawstring_model.modules.savepoints import SavepointModule
@@ -96,6 +97,7 @@ OF_SAVEPOINTS = {
     "SavepointsStay": Promise.SAVEPOINTS_STAY,
     "RestoresAreExact": Promise.RESTORES_ARE_EXACT,
 }
+OF_RESTORED_METADATA = OF_SAVEPOINTS | {"MetadataAgreesAfterRestores": Promise.METADATA_AGREES}
 PROMISES = {
     "CopyOnWrite": OF_COPY_ON_WRITE,
     "MergeOnRead": OF_COPY_ON_WRITE | OF_MERGE_ON_READ,
@@ -111,6 +113,7 @@ PROMISES = {
     "MetadataTable": OF_CLEANING | OF_METADATA_TABLE,
     "NonBlocking": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING,
     "Savepoints": OF_SAVEPOINTS,
+    "RestoredMetadata": OF_RESTORED_METADATA,
     "QueryTypes": OF_COPY_ON_WRITE | OF_MERGE_ON_READ | OF_NON_BLOCKING | OF_QUERY_TYPES,
 }
 
@@ -147,6 +150,7 @@ MODULES = {
     "MetadataTable": told(),
     "NonBlocking": buckets(order=SnapshotTime.COMPLETION),
     "Savepoints": RESTORED,
+    "RestoredMetadata": (*RESTORED, MetadataTable(), RestoredMetadataModule()),
     "QueryTypes": (*buckets(order=SnapshotTime.COMPLETION), QueryTypes()),
 }
 # What a model's own constants are in Python: modules with other switches.
@@ -156,6 +160,15 @@ VARIANTS = {
         *COPY_ON_WRITE,
         QueryModule(),
         Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
+    ),
+    "restored_metadata_without_listing": (
+        *COPY_ON_WRITE,
+        QueryModule(queries=0),
+        Cleaning(policy=CleaningPolicy.KEEP_LATEST_FILE_VERSIONS),
+        SavepointModule(),
+        RestoreModule(),
+        MetadataTable(compactions=0),
+        RestoredMetadataModule(syncs=False),
     ),
     "metadata_table_as_the_text": told(leaves_out_pending=False),
     "metadata_table_and_clean": (

@@ -144,8 +144,8 @@ def clean_beside_a_savepoint(world: World) -> bool:
     return any(gone[0] == kept[0] and gone[1] > kept[1] for gone in cleaned for kept in files)
 
 
-def pending_write_taken_back(world: World) -> bool:
-    """A restore is complete that took back a completed write and one that was pending."""
+def two_writes_taken_back(world: World) -> bool:
+    """A restore is complete that took back two writes."""
     done = [restore for restore in part(world, Restores).all if restore.state is InstantState.COMPLETED]
     return any(len(restore.plan) > 1 for restore in done)
 
@@ -207,7 +207,7 @@ WITNESSES: dict[Promise, Witness] = {
     Promise.TRUE_OUTCOMES: complete_unheard,
     Promise.CLUSTERING_KEEPS_ROWS: update_beside_a_clustering,
     Promise.SAVEPOINTS_STAY: clean_beside_a_savepoint,
-    Promise.RESTORES_ARE_EXACT: pending_write_taken_back,
+    Promise.RESTORES_ARE_EXACT: two_writes_taken_back,
     Promise.HISTORY_IS_WHOLE: archived_under_a_writer,
     Promise.CAPTURED_CHANGES: captured_late,
     Promise.READ_OPTIMIZED: read_optimized_late,

@@ -40,6 +40,8 @@ class Measurement:
         ours: name of our side.
         baseline: name of the side that the target is about.
         target: what ours / baseline ought to be at most; None where there is no target.
+        limit: what ours ought to be at most by itself, in `unit`; None where there is no limit.
+        unit: of what was measured: ``s``, or ``MiB`` where `seconds` holds sizes.
 
     """
 
@@ -48,6 +50,8 @@ class Measurement:
     ours: str
     baseline: str | None = None
     target: float | None = None
+    limit: float | None = None
+    unit: str = "s"
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def median(self, name: str) -> float:
@@ -67,7 +71,9 @@ class Measurement:
 
     @property
     def is_reached(self) -> bool | None:
-        """Whether the target is reached; None where there is none."""
+        """Whether the target, or the limit, is reached; None where there is none."""
+        if self.limit is not None:
+            return self.ours in self.seconds and self.median(self.ours) <= self.limit
         return None if self.ratio is None or self.target is None else self.ratio <= self.target
 
     def as_json(self) -> dict[str, object]:

@@ -20,13 +20,14 @@ from drawstring.hfile.reader import HFileReader
 from .archive import archive_before
 from .measure import Contender, Measurement, alternate
 from .places import Places
-from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
+from .rows import ORDERING, PARTITION, RECORD_KEY, Workload, make_workload
 
 SECTION = "embedded"
 OURS = "drawstring"
 LOOK_UP, SCAN = "look-up", "full scan"
 LOOK_UP_TARGET = 1 / 20
 TIMELINE_TARGET = 2.0
+H_FILE_LIMIT_S = 1.0
 _SEED = 7
 _ENTRIES, _ASKED = 1_000_000, 100_000
 _INSTANTS, _ACTIVE = 10_000, 100
@@ -52,8 +53,8 @@ def measure(
     plain, by_key = places.fresh(), places.fresh()
     write(plain, workload.rows)
     write(by_key, workload.rows.sort_by(RECORD_KEY))
-    yield from look_ups(run, plain, "", workload, counts=(1, 10, 100))
-    yield from look_ups(run, by_key, ", rows by key", workload, counts=(1, 10, 100))
+    yield from look_ups(run, plain, ", no index", workload)
+    yield from look_ups(run, by_key, ", rows by key, no index", workload)
     yield h_file(run, places)
     yield long_timeline(run, workload, places)
     environment = find_environment()
@@ -61,8 +62,20 @@ def measure(
         return  # Log files and a record index that others read are Java's to write.
     with JavaHudi(environment) as java:
         yield merge_on_read(run, java, workload, places)
+        _index(java, places, by_key)
         path = _by_java(java, places, _INDEXED, bulk_insert=workload.rows)
-    yield from look_ups(run, path, ", Java's table and record index", workload, counts=(1, 10, 100))
+    yield from look_ups(run, by_key, ", rows by key, record index", workload)
+    yield from look_ups(run, path, ", Java's table, record index", workload)
+
+
+def _index(java: JavaHudi, places: Places, path: str) -> None:
+    """Let Java build the record index of a table of ours: by the insert of a row into a partition of its own."""
+    row = make_workload(1, 1).rows
+    for name, value in ((RECORD_KEY, "a key of no other row"), (PARTITION, "nowhere")):
+        row = row.set_column(row.schema.get_field_index(name), name, pa.array([value]))
+    source = Path(places.fresh()).with_suffix(".parquet")
+    pq.write_table(row, source)
+    java.write_files(Path(path), "insert", source, options={**_JAVA, **_INDEXED, "hoodie.table.name": Path(path).name})
 
 
 def _by_java(java: JavaHudi, places: Places, options: dict[str, str], **batches: pa.Table) -> str:
@@ -75,18 +88,18 @@ def _by_java(java: JavaHudi, places: Places, options: dict[str, str], **batches:
     return path
 
 
-def look_ups(run: Run, path: str, of: str, workload: Workload, *, counts: tuple[int, ...]) -> Iterator[Measurement]:
-    """Random keys, each time others, beside reading everything."""
+def look_ups(run: Run, path: str, of: str, workload: Workload) -> Iterator[Measurement]:
+    """Random keys, each time others, beside reading everything; both open the table first."""
     random = np.random.default_rng(_SEED)
     ids = workload.rows.column(RECORD_KEY)
 
-    for count in counts:
+    for count in (1, 10, 100, 1000):
 
         def keys(count: int = count) -> pa.ChunkedArray:
             return ids.take(pa.array(random.choice(len(ids), min(count, len(ids)), replace=False)))
 
         yield run(
-            Measurement(SECTION, f"look-up of {count} random keys{of}", LOOK_UP, SCAN, LOOK_UP_TARGET),
+            Measurement(SECTION, f"look-up of {count:,} random keys{of}", LOOK_UP, SCAN, LOOK_UP_TARGET),
             [
                 Contender(LOOK_UP, lambda wanted: ds.Table.open(path).lookup(wanted), prepare=keys),
                 Contender(SCAN, lambda _: ds.Table.open(path).read()),
@@ -120,7 +133,7 @@ def h_file(run: Run, places: Places) -> Measurement:
         return HFileReader.from_bytes(content, path=path.name)
 
     return run(
-        Measurement(SECTION, f"{_ASKED:,} look-ups in an HFile of {_ENTRIES:,} entries", LOOK_UP, "all entries"),
+        Measurement(SECTION, f"{_ASKED:,} look-ups in an HFile of {_ENTRIES:,} entries", LOOK_UP, limit=H_FILE_LIMIT_S),
         [
             Contender(LOOK_UP, lambda _: open_file().lookup(asked)),
             Contender("all entries", lambda _: open_file().entries()),

@@ -33,12 +33,19 @@ def join_java(measurements: Sequence[Measurement]) -> None:
 
 def render(measurements: Sequence[Measurement]) -> Table:
     """A line per comparison, and below it one per side."""
-    table = Table(title="Medians, in seconds", title_justify="left", header_style="dim", box=None, pad_edge=False)
+    table = Table(
+        title="Medians, in seconds where nothing else is said",
+        title_justify="left",
+        header_style="dim",
+        box=None,
+        pad_edge=False,
+    )
     table.add_column("")
     for heading in ("median", "from", "to", "ours / it", "target"):
         table.add_column(heading, justify="right", no_wrap=True)
     for measured in measurements:
-        table.add_row(f"[bold cyan]{measured.section}: {measured.title}[/]")
+        unit = "" if measured.unit == "s" else f" ({measured.unit})"
+        table.add_row(f"[bold cyan]{measured.section}: {measured.title}{unit}[/]")
         for name, runs in measured.seconds.items():
             is_ours = name == measured.ours
             table.add_row(
@@ -47,7 +54,7 @@ def render(measurements: Sequence[Measurement]) -> Table:
                 f"{min(runs):.3f}",
                 f"{max(runs):.3f}",
                 _ratio(None if is_ours else measured.ratio_to(name)),
-                _target(measured) if name == measured.baseline else "",
+                _target(measured) if name == (measured.baseline if measured.limit is None else measured.ours) else "",
             )
     return table
 
@@ -60,6 +67,8 @@ def _target(measured: Measurement) -> str:
     if measured.is_reached is None:
         return ""
     colour, word = ("green", "reached") if measured.is_reached else ("yellow", "missed")
+    if measured.limit is not None:
+        return f"[{colour}]≤ {measured.limit:.2f} {measured.unit} {word}[/]"
     return f"[{colour}]≤ {measured.target:.2f} {word}[/]"
 
 

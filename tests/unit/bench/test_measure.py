@@ -125,3 +125,16 @@ def test_updates_hit_rows_of_the_table_in_their_partition_and_fresh_rows_none() 
         assert len(keys) == size
         assert keys.items() <= home.items()
     assert not set(workload.fresh["id"].to_pylist()) & home.keys()
+
+
+@pytest.mark.parametrize(("median", "is_reached"), [(0.5, True), (1.0, True), (1.5, False)])
+def test_a_limit_is_of_ours_alone_and_printed_beside_it(median: float, is_reached: bool) -> None:  # noqa: FBT001 -- a column of the table
+    found = Measurement("s", "t", "ours", limit=1.0, unit="MiB")
+    found.seconds.update(ours=[median], theirs=[0.1])
+    console = Console(width=120, record=True)
+
+    console.print(render([found]))
+
+    (line,) = [line for line in console.export_text().splitlines() if line.startswith("  ours")]
+    assert found.is_reached is is_reached
+    assert f"≤ 1.00 MiB {'reached' if is_reached else 'missed'}" in line

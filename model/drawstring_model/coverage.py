@@ -18,10 +18,17 @@ from drawstring_model.core.promises import Promise
 from drawstring_model.environment import Lock
 from drawstring_model.explorer import Exploration, explore
 
-CALM_STATES = 100_000
-"""Without a fault, the level on which there are so many states is the last one."""
-FAULTY_STATES = {TableType.COPY_ON_WRITE: 1_000_000, TableType.MERGE_ON_READ: 60_000}
-"""With a fault, by table type."""
+CALM_STATES = 40_000
+FAULTY_STATES = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The level on which there are so many states is the last one: without a fault, and with one."""
+
+    calm_states: int = CALM_STATES
+    states: int = FAULTY_STATES
+
 
 Planted = tuple[PlantedBug, Promise]
 Explore = Callable[[Config, int, Promise | None], Exploration]
@@ -89,6 +96,11 @@ class Row:
         """Distinct states of the larger of the two explorations: many of the smaller one's are among them."""
         return max(self.calm.states, self.faulty.states)
 
+    def is_enough(self, limits: Limits) -> bool:
+        """Whether it looked at as many states as `limits` ask for, or at all that there are."""
+        calm = self.calm.exhausted or self.calm.states >= limits.calm_states
+        return calm and (self.faulty.exhausted or self.faulty.states >= limits.states)
+
 
 _PLAIN_STATES = 200_000
 
@@ -100,19 +112,21 @@ def explored_fittingly(config: Config, most: int, until: Promise | None) -> Expl
     return Search(config, max_states=most, until=until).run()
 
 
-def covered(combination: Combination, by: Explore = explored_fittingly) -> Row:
+def covered(combination: Combination, limits: Limits, by: Explore = explored_fittingly) -> Row:
     """The row of a combination."""
-    calm = _found_in(by(config_of(combination, faults=False), CALM_STATES, None))
-    faulty = _found_in(by(config_of(combination, faults=True), FAULTY_STATES[combination.table], None))
-    return Row(combination, calm, faulty, noticed_bug(combination, set(calm.broken), by))
+    calm = _found_in(by(config_of(combination, faults=False), limits.calm_states, None))
+    faulty = _found_in(by(config_of(combination, faults=True), limits.states, None))
+    return Row(combination, calm, faulty, noticed_bug(combination, set(calm.broken), limits, by))
 
 
-def noticed_bug(combination: Combination, broken: set[Promise], by: Explore = explored_fittingly) -> Noticed | None:
+def noticed_bug(
+    combination: Combination, broken: set[Promise], limits: Limits, by: Explore = explored_fittingly
+) -> Noticed | None:
     """The first bug of the combination's that, without a fault, breaks a promise outside `broken`."""
     for bug, promise in _bugs(combination):
         if promise not in broken:
             config = replace(config_of(combination, faults=False), planted=bug)
-            example = by(config, CALM_STATES, promise).counterexamples.get(promise)
+            example = by(config, limits.calm_states, promise).counterexamples.get(promise)
             if example is not None:
                 return Noticed(bug, promise, len(example.moves))
     return None

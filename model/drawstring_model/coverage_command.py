@@ -6,13 +6,14 @@ import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from drawstring_model.combinations import Combination, chosen_combinations
-from drawstring_model.coverage import Row, covered
+from drawstring_model.coverage import CALM_STATES, FAULTY_STATES, Limits, Row, covered
 from drawstring_model.coverage_page import NoRowsError, read_rows, rendered_page, write_rows
 from drawstring_model.printed import spinner
 
@@ -25,21 +26,29 @@ def coverage_command(
         Path | None,
         typer.Option(help="Keep what was found here, a row a line; rows that are there are not made again."),
     ] = None,
+    calm_states: Annotated[
+        int, typer.Option(min=1, help="Without a fault, a search stops after about so many states.")
+    ] = CALM_STATES,
+    states: Annotated[
+        int, typer.Option(min=1, help="With a fault, a search stops after about so many states.")
+    ] = FAULTY_STATES,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes, each with a configuration at a time.")] = 1,
 ) -> None:
     """Check every pair of table type, control, clock, lock and service, and that a planted bug would be noticed.
 
-    It takes half an hour of one processor, and goes on where it was stopped if `--rows` names a file.
+    It takes some twenty minutes of one processor, and goes on where it was stopped if `--rows` names a file. Larger
+    limits make the rows of the file anew that looked at fewer states.
     """
-    combinations = chosen_combinations()
+    combinations, limits = chosen_combinations(), Limits(calm_states, states)
     try:
-        found = {row.combination: row for row in (read_rows(rows) if rows else [])}
+        kept = [row for row in (read_rows(rows) if rows else []) if row.is_enough(limits)]
     except NoRowsError as error:
         raise typer.BadParameter(str(error)) from error
+    found = {row.combination: row for row in kept}
     missing = [combination for combination in combinations if combination not in found]
     with spinner() as progress:
         task = progress.add_task("exploring", total=None)
-        for number, row in enumerate(_explored(missing, workers), start=1):
+        for number, row in enumerate(_explored(missing, limits, workers), start=1):
             found[row.combination] = row
             progress.update(task, description=f"{number} of {len(missing)} configurations")
             if rows:
@@ -51,8 +60,9 @@ def coverage_command(
         output.write_text(page, encoding="utf-8")
 
 
-def _explored(combinations: Sequence[Combination], workers: int) -> Iterator[Row]:
+def _explored(combinations: Sequence[Combination], limits: Limits, workers: int) -> Iterator[Row]:
     """The rows of `combinations`, in their order."""
+    row = partial(covered, limits=limits)
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn) if workers > 1 else nullcontext() as pool:
-        yield from map(covered, combinations) if pool is None else pool.map(covered, combinations)
+        yield from map(row, combinations) if pool is None else pool.map(row, combinations)

@@ -28,7 +28,7 @@ Change = Callable[[Any], Any]
 """How the value of a field is rewritten."""
 _OF_NEITHER = {"clocks", "locks", "rollback", "log_files", "compaction", "log_compaction", "clustering", "cleaning"}
 _OF_NEITHER |= {"queries", "indexing", "task_retries", "crashes", "savepoints", "restores", "metadata_table"}
-_OF_NEITHER |= {"early_detection", "incremental", "query_types", "retries"}
+_OF_NEITHER |= {"storage", "early_detection", "incremental", "query_types", "retries"}
 _LIKE_WRITERS = frozenset(_OF_NEITHER | {"heartbeats", "non_blocking"})
 """Modules under which writers are alike: their parts name none, but for the heartbeats'."""
 _LIKE_KEYS = frozenset(_OF_NEITHER | {"heartbeats"})

@@ -231,6 +231,7 @@ def config_of(model: Model) -> Config:
         heartbeat_expiries=model["heartbeat_expiries"],
         lock_expiries=model["lock_expiries"],
         faults=model["faults"],
+        faults_until=model.get("faults_until", 3),
         renewals=model["renewals"],
     )
     name = next(name for name, each in ALL_MODELS.items() if each is model)
@@ -355,7 +356,7 @@ def _configured(model: Model, invariants: Iterable[str], properties: Iterable[st
         "MaxHeartbeatExpiries": model["heartbeat_expiries"],
         "MaxLockExpiries": model["lock_expiries"],
         "MaxFaults": model["faults"],
-        "FaultsUntil": 3,
+        "FaultsUntil": model.get("faults_until", 3),
         "MaxRenewals": model["renewals"],
     }
     module = MANIFEST["modules"].get(module_of(model), {})

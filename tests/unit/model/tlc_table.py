@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from drawstring_model.compact.search import Search
 from drawstring_model.explorer import Exploration, explore
 
 from .tlc import ALL_MODELS, MODELS, NAMES, Checked, Model, TlcMissingError, config_of, module_of, promised, run_tlc
@@ -48,7 +49,8 @@ def line_of(name: str, timeout_s: float) -> Line:
     model = ALL_MODELS[name]
     expected = model["expected"]
     passes = expected == "pass"
-    exploration = explore(config_of(model))
+    config = config_of(model)
+    exploration = Search(config).run() if model.get("large") else explore(config)
     with tempfile.TemporaryDirectory() as folder:
         tlc = run_tlc(Path(folder), model, promised(model) if passes else (), timeout_s=timeout_s)
     length = None
@@ -90,11 +92,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--large", action="store_true", help="those that are too large for make test")
     parser.add_argument("--model", choices=list(ALL_MODELS), action="append", help="only this one; again for more")
     parser.add_argument("--explore", choices=list(ALL_MODELS), help="only explore this one, and print its states")
+    parser.add_argument("--compact", action="store_true", help="with --explore: by the compact explorer")
     parser.add_argument("--timeout-s", type=float, default=7_200, help="of each run of TLC (default: %(default)s)")
     chosen = parser.parse_args(arguments)
     console = Console()
     if chosen.explore:
-        console.print(explore(config_of(ALL_MODELS[chosen.explore])).states)
+        config = config_of(ALL_MODELS[chosen.explore])
+        console.print((Search(config).run() if chosen.compact else explore(config)).states)
         return 0
     names = chosen.model or [name for name in ALL_MODELS if (name in MODELS) is not chosen.large]
     lines = []

@@ -98,6 +98,17 @@ class TestWithinTheBounds:
         assert exploration.counterexamples.keys() == BY_NATURE
         assert exploration.witnesses["crashed"] > 0
 
+    def test_a_lease_that_runs_out_lets_a_requested_file_be_put_after_the_plan_and_its_writer_gives_up(self):
+        bounds = replace(CALM, writers=1, faults=1, crashes=0, heartbeat_expiries=0, lock_expiries=1)
+
+        exploration = explore(restored(bounds))
+
+        assert exploration.exhausted
+        assert exploration.counterexamples.keys() == BY_NATURE | {Promise.RESTORES_ARE_EXACT}
+        example = exploration.counterexamples[Promise.RESTORES_ARE_EXACT]
+        assert len(example.moves) == 26
+        assert example.finding == "restore 5 to 1 is complete, and 3 is on the timeline"
+
     def test_a_query_that_runs_while_its_write_is_taken_back_loses_its_file(self):
         bounds = replace(CALM, writers=1)
 

@@ -59,7 +59,7 @@ from drawstring_model.printed import (
     shortest,
     spinner,
 )
-from drawstring_model.saved import NotAHistoryError, history_as_json, replayed
+from drawstring_model.saved import NotAHistoryError, config_as_json, history_as_json, replayed
 from drawstring_model.table import Row, explored, rendered_page, shards
 from drawstring_model.verdicts import CASES, Verdict, judged
 from drawstring_model.verdicts import rendered_page as rendered_verdicts
@@ -174,7 +174,8 @@ def _large(config: Config, symmetry: Symmetry, resume: Path | None) -> Large:
     if resume is None:
         return Large(symmetry=symmetry)
     saved = read_checkpoint(resume)
-    if config not in (Config(), saved.config) or symmetry not in (Symmetry(), saved.symmetry):
+    allowed = [config_as_json(each) for each in (Config(), saved.config)]
+    if config_as_json(config) not in allowed or symmetry not in (Symmetry(), saved.symmetry):
         raise NotACheckpointError(
             f"{resume} is the search of another protocol, other bounds or another symmetry.",
             way_out="Leave all of these options out; the search goes on with its own.",

@@ -150,10 +150,44 @@ SERVICES: dict[str, Case] = {
 }
 """Table services and non-blocking control."""
 
+_THREE_WRITES = replace(_ONE_GROUP, workload=(upsert(1),) * 3)
+_INDEXED = replace(TWO_KEYS, groups=1)
+
+MORE_SERVICES: dict[str, Case] = {
+    "log compaction": Case("Log compaction beside writers", _with(_THEN_DELETED, "log_compaction")),
+    "indexing": Case("An index that is built beside writers", _with(_INDEXED, "indexing")),
+    "metadata table": Case("The metadata table, with a crash, hang or lost lease", _with(_ONE_FAULT, "metadata_table")),
+    "metadata table as the text": Case(
+        "The metadata table, read without a look at the timeline",
+        _with(_ONE_GROUP, "metadata_table", settings={"metadata_table": {"leaves_out_pending": False}}),
+    ),
+    "restore": Case("A savepoint, and a restore to it, beside writers", _with(_ONE_GROUP, "restores")),
+    "restore unheeded": Case(
+        "The same; writers do not look at restores",
+        _with(_ONE_GROUP, "restores", settings={"restores": {"heeded": False}}),
+    ),
+    "archival": Case("Archival beside writers", _with(_THREE_WRITES, "archival")),
+    "archival in any order": Case(
+        "Archival; completed files are dropped in any order",
+        _with(_THREE_WRITES, "archival", settings={"archival": {"in_order": False}}),
+    ),
+}
+"""Table services of the second line, and what the table keeps of its past."""
+
+WRITERS: dict[str, Case] = {
+    "lost answers": Case("A put takes effect, and its answer is lost", _with(_ONE_GROUP, "lost_answers")),
+    "retries": Case("An operation that gave way is tried again", _with(_ONE_GROUP, "retries")),
+    "early detection": Case("Conflicts are looked for early, too", _with(_ONE_GROUP, "early_detection")),
+    "incremental": Case("A consumer reads on by requested times, up to a fence", _with(_ONE_GROUP, "incremental")),
+}
+"""What writers do beside writing, and consumers of changes."""
+
 CASES: dict[str, dict[str, Case]] = {
     "Concurrent writers": ANALYSIS,
     "Failures and snapshots": FAULTS,
     "Table services and non-blocking control": SERVICES,
+    "Indexes, the metadata table, savepoints, the archive": MORE_SERVICES,
+    "Lost answers, retries, consumers": WRITERS,
 }
 
 

@@ -19,6 +19,7 @@ from drawstring_model.core.promises import Promise
 from drawstring_model.core.protocol import apply, enabled, protocol_of, start
 from drawstring_model.core.state import Move, State
 from drawstring_model.explorer import Counterexample, Exploration, Progress
+from drawstring_model.saved import config_as_json
 
 _AT_ONCE = 2_048
 """So many states of the front are expanded at once."""
@@ -90,7 +91,8 @@ class Search:
 
     def go_on(self, checkpoint: Checkpoint) -> Exploration:
         """Search on from a checkpoint; raises `NotACheckpointError` where it is of another configuration."""
-        if checkpoint.config != self._config or checkpoint.symmetry != self._symmetry:
+        same = config_as_json(checkpoint.config) == config_as_json(self._config)
+        if not same or checkpoint.symmetry != self._symmetry:
             raise NotACheckpointError("the checkpoint is of another configuration, or of another symmetry.")
         self._visited, self._broken = checkpoint.visited, dict(checkpoint.broken)
         self._depth, self._transitions = checkpoint.depth, checkpoint.transitions

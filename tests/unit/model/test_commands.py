@@ -184,3 +184,55 @@ def test_no_history_is_saved_where_nothing_is_broken(run, tmp_path):
 
     assert result.exit_code == 2
     assert not saved.exists()
+
+
+# Large searches.
+
+
+def counted(result):
+    content = found(result)
+    return content["states"], content["transitions"], content["depth"], content["exhausted"], content["verdicts"]
+
+
+def test_a_search_that_was_put_aside_is_gone_on_with(run, tmp_path):
+    file = str(tmp_path / "search")
+    run("check", *TWO, "--lock", "none", "--max-states", "100", "--checkpoint", file)
+
+    result = run("check", "--resume", file, "--json")
+
+    assert counted(result) == counted(run("check", *TWO, "--lock", "none", "--json"))
+
+
+def test_a_search_goes_on_within_its_own_bounds_only(run, tmp_path):
+    file = str(tmp_path / "search")
+    run("check", *TWO, "--max-states", "100", "--checkpoint", file)
+
+    result = run("check", "--resume", file, "--writers", "3")
+
+    assert result.exit_code == 2
+    assert "other bounds" in result.output
+
+
+def test_a_file_that_is_no_search_is_refused(run, tmp_path):
+    (tmp_path / "search").write_text("something else", encoding="utf-8")
+
+    result = run("check", "--resume", str(tmp_path / "search"))
+
+    assert result.exit_code == 2
+    assert "not a checkpoint" in result.output
+
+
+def test_symmetry_leaves_the_verdicts_as_they_are(run):
+    whole, alike = (
+        found(run("check", *TWO, "--lock", "none", "--json", *more)) for more in ([], ["--symmetry", "writers"])
+    )
+
+    assert alike["verdicts"] == whole["verdicts"]
+    assert alike["states"] < whole["states"]
+
+
+def test_symmetry_of_keys_that_are_not_alike_is_refused(run):
+    result = run("check", *SMALL, "--symmetry", "keys")
+
+    assert result.exit_code == 2
+    assert "each key is in other operations" in result.output

@@ -99,9 +99,10 @@ CLUSTERED_TWICE = Config(
     modules=(*COPY_ON_WRITE, Clustering(schedules=2)), bounds=replace(ONE_GROUP, workload=(upsert(1),))
 )
 
-# Two versions, of which a savepoint names the first and a clean keeps the second.
+# Three versions, of which a savepoint names one and a clean keeps two.
 SAVED = Config(
-    modules=(*VERSIONS, SavepointModule()), bounds=replace(ONE_GROUP, writers=1, workload=(upsert(1), upsert(1)))
+    modules=(*COPY_ON_WRITE, QueryModule(queries=0), Cleaning(), SavepointModule()),
+    bounds=replace(ONE_GROUP, writers=1, workload=(upsert(1),) * 3),
 )
 # Updates, beside an archiver that keeps one on the active timeline.
 ARCHIVED = Config(modules=(*COPY_ON_WRITE, Archival()), bounds=ONE_GROUP)

@@ -233,7 +233,7 @@ _FILES = (
         "hoodie.parquet.compression.codec",
         str,
         "zstd",
-        "Codec of base files, but for columns that it hardly shrinks. Java's default, gzip, takes several times as long.",
+        "Codec of base files, but for columns that hardly shrink. Java's default, gzip, takes several times as long.",
         allowed=("zstd", "gzip", "snappy", "uncompressed"),
     ),
     OptionSpec(

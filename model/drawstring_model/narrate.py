@@ -152,6 +152,7 @@ _TOLD: dict[Step, Callable[[State, Move, str], str]] = {
     Step.COMPLETE_INDEXING: lambda _, __, ___: "the indexer completes the index",
     Step.SCHEDULE_CLUSTERING: lambda _, move, __: f"the clusterer plans clustering {move.time} into fg{move.group}",
     Step.RUN_CLUSTERING: lambda _, move, __: f"the clusterer runs clustering {move.target}",
+    Step.DELETE_PARTITION: lambda _, move, __: f"the deleter begins to delete the partition at {move.time}",
     Step.SCHEDULE_CLEAN: lambda _, move, __: f"the cleaner plans clean {move.time}",
     Step.RUN_CLEAN: lambda _, __, ___: "the cleaner begins to delete what the plan names",
     Step.CLEAN_FILE: lambda _, move, __: f"the cleaner deletes the file of fg{move.group} that {move.target} wrote",

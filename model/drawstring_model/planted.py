@@ -71,6 +71,8 @@ class PlantedBug(StrEnum):
     """A consumer's fence is the first inflight instant; those that are only requested are overlooked."""
     COMPLETE_AGAIN = "COMPLETE_AGAIN"
     """A put of a completed file whose answer was lost is repeated with another completion time."""
+    DELETE_UNDER_CLUSTERING = "DELETE_UNDER_CLUSTERING"
+    """Neither a delete of the partition nor the clustering gives way where both have one file group."""
     CLEAN_COUNTS_PENDING = "CLEAN_COUNTS_PENDING"
     """A clean takes a base file whose write is not complete for a version of its file group."""
     CLEAN_ONE_TOO_MANY = "CLEAN_ONE_TOO_MANY"

@@ -75,6 +75,8 @@ class Step(StrEnum):
     """Under the lock a clustering is planned on the timeline: which file groups are going to be replaced."""
     RUN_CLUSTERING = "RunClustering"
     """The clustering's inflight file appears; what an earlier attempt left of its base files is deleted."""
+    DELETE_PARTITION = "DeletePartition"
+    """A delete of a partition is requested and inflight: which file groups are going to be replaced by nothing."""
     SCHEDULE_CLEAN = "ScheduleClean"
     """Under the lock a clean is planned on the timeline: which files are deleted, and which commit is kept first."""
     RUN_CLEAN = "RunClean"

@@ -33,6 +33,7 @@ from drawstring_model.modules.log_files import LogFiles, MergeRule
 from drawstring_model.modules.lost_answers import LostAnswers
 from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking, TaskRetries
+from drawstring_model.modules.partition_deletes import PartitionDeleteModule
 from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.query_types import QueryTypes
 from drawstring_model.modules.retries import Retries
@@ -221,6 +222,11 @@ CASES = [
             replace(ARCHIVED, modules=(*ARCHIVED.modules, TwoTimelines())),
         ),
         (PlantedBug.UPDATE_UNDER_CLUSTERING, Promise.CONSISTENT_READ, BESIDE_CLUSTERING),
+        (
+            PlantedBug.DELETE_UNDER_CLUSTERING,
+            Promise.CONSISTENT_READ,
+            Config(modules=(*CLUSTERED, PartitionDeleteModule()), bounds=replace(ONE_GROUP, workload=(upsert(1),))),
+        ),
         (PlantedBug.CLUSTER_TAKEN_GROUPS, Promise.NO_DUPLICATE_KEYS, CLUSTERED_TWICE),
         (PlantedBug.REPLACE_BEFORE_COMPLETION, Promise.CLUSTERING_KEEPS_ROWS, BESIDE_CLUSTERING),
         (

@@ -44,6 +44,7 @@ from drawstring_model.modules.log_files import LogFiles, MergeRule
 from drawstring_model.modules.lost_answers import LostAnswers
 from drawstring_model.modules.metadata_table import MetadataTable
 from drawstring_model.modules.non_blocking import NonBlocking
+from drawstring_model.modules.partition_deletes import PartitionDeleteModule
 from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.query_types import QueryTypes
 from drawstring_model.modules.restored_metadata import RestoredMetadataModule
@@ -106,6 +107,7 @@ PROMISES = {
     "Incremental": OF_COPY_ON_WRITE | OF_INCREMENTAL,
     "Retries": OF_COPY_ON_WRITE | OF_RETRIES,
     "EarlyDetection": OF_COPY_ON_WRITE,
+    "PartitionDeletes": OF_COPY_ON_WRITE | OF_CLUSTERING,
     "LostAnswers": OF_COPY_ON_WRITE | OF_LOST_ANSWERS,
     "Archival": OF_COPY_ON_WRITE | OF_ARCHIVAL,
     "Indexing": OF_COPY_ON_WRITE | OF_INDEXING,
@@ -143,6 +145,7 @@ MODULES = {
     "Incremental": (*COPY_ON_WRITE, Incremental(read_on=ReadOn.FENCED)),
     "Retries": (*COPY_ON_WRITE, Retries()),
     "EarlyDetection": (*COPY_ON_WRITE, EarlyDetection()),
+    "PartitionDeletes": (*CLUSTERED, PartitionDeleteModule()),
     "LostAnswers": (*COPY_ON_WRITE, LostAnswers()),
     "Archival": (*COPY_ON_WRITE, Archival()),
     "Indexing": (*COPY_ON_WRITE, Indexing()),
@@ -206,6 +209,7 @@ VARIANTS = {
 PLANTED = {
     "archival_before_the_manifest": PlantedBug.DROP_BEFORE_MANIFEST,
     "lost_answers_denied": PlantedBug.REFUSED_BY_ITSELF,
+    "partition_delete_careless": PlantedBug.DELETE_UNDER_CLUSTERING,
     "retries_while_alive": PlantedBug.RETRY_WHILE_ALIVE,
     "early_detection_alone": PlantedBug.DETECT_EARLY_ONLY,
 }

@@ -7,6 +7,7 @@ once, then data blocks), keeps a bounded number of blocks, and never trusts what
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
@@ -47,6 +48,12 @@ Fetch = Callable[[int, int], memoryview]
 
 CACHE_BYTES: Final = 32 * 1024 * 1024
 MAX_INDEX_LEVELS: Final = 8
+MOST_BYTES: Final = 1024 * 1024 * 1024
+"""So much of a file is read at once, uncompressed, however small the file is."""
+
+MOST_BYTES_PER_BYTE: Final = 64
+"""Beyond `MOST_BYTES`, so many times the file's size: gzip makes a thousand of nothing but zeros."""
+
 _FEW_KEYS: Final = 16
 """Up to so many keys of one block are searched for in its bytes: splitting it costs as much as some ten searches."""
 _BISECTION_FACTOR: Final = 64
@@ -170,6 +177,8 @@ class HFileReader:
             ]
             if len(entries) * 33 > self._size:
                 raise corrupt(self._path, offset, "its index names more blocks than the file can hold")
+        if any(left.offset + left.size > right.offset for left, right in itertools.pairwise(entries)):
+            raise corrupt(self._path, offset, "its index names blocks that overlap, or do not ascend")
         return entries
 
     def _unpack(self, entry: IndexEntry, magic: bytes) -> bytes:
@@ -254,13 +263,17 @@ class HFileReader:
         """All data blocks in the order of their keys.
 
         Raises:
-            CorruptFileError: there are more or fewer entries than the trailer says.
+            CorruptFileError: there are more or fewer entries than the trailer says, or more bytes than belong into a
+                file of its size.
 
         """
-        seen = 0
+        seen, num_bytes = 0, 0
         for index in range(len(self._blocks)):
             block = self._block(index)
             seen += len(block)
+            num_bytes += block.num_bytes
+            if num_bytes > max(MOST_BYTES, MOST_BYTES_PER_BYTE * self._size):
+                raise corrupt(self._path, self._blocks[index].offset, f"its file of {self._size} bytes has {num_bytes}")
             yield block
         if seen != self.num_entries:
             raise CorruptFileError(

@@ -29,6 +29,10 @@ from drawstring.hfile.entries import gather
 LENGTH_BYTES: Final = 4
 """In front of each record of a log block."""
 
+MOST_FIXED_BYTES: Final = 1024 * 1024 * 1024
+"""What values of fixed types may take, however few bytes they come from: a null takes as much as a value."""
+
+_FIXED_BYTES_PER_BYTE: Final = 64
 _SYNC: Final = b"drawstring-sync-"
 _LENGTH: Final = "length"
 _RECORD: Final = "record"
@@ -81,6 +85,10 @@ def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memo
         {"name": _LENGTH, "type": {"type": "fixed", "name": "length_bytes", "size": LENGTH_BYTES}},
         {"name": _RECORD, "type": physical.rewrite(schema)},
     ]
+    # Each value takes a byte at least, be it the branch of a union; those of a list are not counted beforehand.
+    fixed_bytes = physical.fixed_bytes * count + physical.repeated_fixed_bytes * len(content)
+    if fixed_bytes > MOST_FIXED_BYTES + _FIXED_BYTES_PER_BYTE * len(content):
+        raise _corrupt(path, f"its values of fixed types would take {fixed_bytes} bytes")
     frame = _decode({"type": "record", "name": "prefixed", "fields": fields}, count, content, path)
     lengths = _bytes_of(frame[_LENGTH]).view(">i4").astype(np.int64)
     if len(lengths) != count or int(lengths.sum()) + LENGTH_BYTES * count != len(content):
@@ -129,8 +137,15 @@ class _Physical:
     def __init__(self) -> None:
         self._named: dict[str, Mapping[str, Any]] = {}
         self._count = 0
+        self._repeats = 0
         self.symbols: list[Sequence[str]] = []
         """Of each enum, in the order in which they stand in the rewritten schema."""
+
+        self.fixed_bytes = 0
+        """Of all fixed types that a record has once."""
+
+        self.repeated_fixed_bytes = 0
+        """Of those inside of lists and maps."""
 
     def rewrite(self, avro: Any, namespace: str = "", depth: int = 0) -> Any:
         """Return the rewritten schema. Raises `FormatError` where it is none that Hudi writes."""
@@ -152,16 +167,22 @@ class _Physical:
     def _complex(self, avro: Mapping[str, Any], namespace: str, depth: int) -> Any:
         kind = avro.get("type")
         if kind == "array":
-            return {"type": "array", "items": self.rewrite(avro.get("items"), namespace, depth + 1)}
+            return {"type": "array", "items": self._repeated(avro.get("items"), namespace, depth)}
         if kind == "map":
             pair = [
                 {"name": "key", "type": "string"},
-                {"name": "value", "type": self.rewrite(avro.get("values"), namespace, depth + 1)},
+                {"name": "value", "type": self._repeated(avro.get("values"), namespace, depth)},
             ]
             return {"type": "array", "items": {"type": "record", "name": self._fresh_name(), "fields": pair}}
         if kind in ("record", "enum", "fixed"):
             return self._named_type(str(kind), avro, namespace, depth)
         return self.rewrite(kind, namespace, depth + 1)
+
+    def _repeated(self, avro: Any, namespace: str, depth: int) -> Any:
+        self._repeats += 1
+        rewritten = self.rewrite(avro, namespace, depth + 1)
+        self._repeats -= 1
+        return rewritten
 
     def _named_type(self, kind: str, avro: Mapping[str, Any], namespace: str, depth: int) -> Any:
         own = str(avro.get("namespace") or namespace)
@@ -178,7 +199,11 @@ class _Physical:
                 for f in avro.get("fields") or ()
             ]
         else:
-            result["size"] = avro.get("size")
+            size = result["size"] = int(avro["size"])
+            if self._repeats:
+                self.repeated_fixed_bytes += size
+            else:
+                self.fixed_bytes += size
         return result
 
     def _fresh_name(self) -> str:

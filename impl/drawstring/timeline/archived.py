@@ -281,7 +281,10 @@ def _read(storage: Storage, file: FileStatus, columns: Sequence[str]) -> pa.Tabl
     else:
         content = _sparse(storage, file, frozenset(columns))
     with _parsing(file.path):
-        table = open_parquet(content).read(columns=list(columns), use_threads=False)
+        parquet = open_parquet(content)
+        if parquet.metadata.num_rows > file.size:
+            raise _corrupt(file.path, f"its {file.size} bytes claim {parquet.metadata.num_rows} instants")
+        table = parquet.read(columns=list(columns), use_threads=False)
         return checked(table.select(list(columns)))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawstring.errors import CorruptFileError, UnsupportedTableError
+from drawstring.hfile import reader as reader_module
 from drawstring.hfile.reader import HFileReader
 from drawstring_conformance.vectors import VECTORS
 from drawstring_spec.hfile_format import Codec
@@ -147,3 +148,23 @@ def test_every_hfile_of_the_golden_tables_is_read_and_looked_up():
                 assert reader.get_many(list(found)) == found
                 files += 1
     assert files > 100
+
+
+def test_a_file_that_holds_far_more_than_it_takes_is_not_read_at_once(monkeypatch):
+    zeros = {f"k{i}".encode(): bytes(2**20) for i in range(4)}
+    content = HFileWriter(block_bytes=2**20).write(zeros)
+    assert len(open_file(content).entries()[0]) == len(zeros)
+    monkeypatch.setattr(reader_module, "MOST_BYTES", 2**21)
+    with pytest.raises(CorruptFileError, match=f"its file of {len(content)} bytes has"):
+        open_file(content).entries()
+    assert open_file(content).get_many([b"k3"]) == {b"k3": bytes(2**20)}
+
+
+@pytest.mark.parametrize("leaf_entries", [0, 3])
+def test_an_index_that_names_one_block_many_times_is_refused(leaf_entries):
+    class Repeating(HFileWriter):
+        def root(self, entries):
+            return super().root(entries[:1] * len(entries))
+
+    with pytest.raises(CorruptFileError, match=r"overlap|entries"):
+        open_file(Repeating(block_bytes=4096, leaf_entries=leaf_entries).write(ENTRIES)).entries()

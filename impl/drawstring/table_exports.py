@@ -15,6 +15,7 @@ import pyarrow as pa
 from drawstring.context import TableContext
 from drawstring.errors import EngineError, InputError
 from drawstring.read.arrow_reader import query_schema, read_snapshot
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.schema import resolve_schema
 from drawstring.read.stream import BATCH_ROWS, ScanDataset, check_batch_rows, scan_snapshot
 from drawstring.read.view import load_snapshot
@@ -146,7 +147,8 @@ class TableExports(ABC):
     def __arrow_c_schema__(self) -> object:
         """Export the columns that `__arrow_c_stream__` has: meta columns too, which `schema` leaves out."""
         context = self._refreshed()
-        schema = resolve_schema(context, load_timeline(context.ports.storage, context.config))
+        timeline = load_timeline(context.ports.storage, context.config)
+        schema = with_operation_field(context, timeline, resolve_schema(context, timeline))
         exported: object = query_schema(context, schema).__arrow_c_schema__()
         return exported
 

@@ -22,11 +22,12 @@ from drawstring.log_files.scan import Visible
 from drawstring.read.base_query import file_query
 from drawstring.read.data_skipping import possible, slices_with_rows
 from drawstring.read.merge_reader import MergeRules, RecordKeys, SliceQuery, needed_for_merging, read_slice
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.partition_values import fields_as_text, partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition, promise_of_values, uses_column
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
 from drawstring.table_config import TableConfig
-from drawstring_spec.meta_fields import META_FIELDS
+from drawstring_spec.meta_fields import META_FIELDS, OPERATION
 
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 """A text in an expression, as Arrow prints it."""
@@ -98,7 +99,9 @@ def plan_snapshot(
     meta_columns: bool = True,
 ) -> Plan:
     """Plan what is read of a snapshot; arguments as `read_snapshot`, and its errors but for those of data files."""
+    asked: dict[str, Any] = {"columns": columns, "filter": filter, "meta_columns": meta_columns}
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    schema = with_operation_field(context, snapshot.timeline, schema, as_of=snapshot.as_of, **asked)
     available = query_schema(context, schema)
     wanted = wanted_columns(available, columns, meta_columns=meta_columns)
     expression = filter_expression(filter, available)
@@ -123,14 +126,14 @@ def query_schema(context: TableContext, schema: TableSchema) -> pa.Schema:
     """
     as_text = fields_as_text(context.config)
     own = [pa.field(f.name, pa.string()) if f.name in as_text else f.with_nullable(True) for f in schema.columns]
-    meta = list(meta_schema()) if context.config.populate_meta_fields else []
+    meta = list(meta_schema(schema)) if context.config.populate_meta_fields else []
     return pa.schema([*meta, *own])
 
 
 def wanted_columns(available: pa.Schema, columns: Sequence[str] | None, *, meta_columns: bool) -> pa.Schema:
     """Return the columns that a query asks for, in its order. Raises `InputError` for one that is not there."""
     if columns is None:
-        return pa.schema([f for f in available if meta_columns or f.name not in META_FIELDS])
+        return pa.schema([f for f in available if meta_columns or f.name not in (*META_FIELDS, OPERATION)])
     if isinstance(columns, str):
         raise InputError(f"columns is the text {columns!r}, not a list of names.", way_out=f"Pass [{columns!r}].")
     if not isinstance(columns, Iterable):

@@ -32,6 +32,7 @@ from drawstring.read.arrow_reader import (
 from drawstring.read.data_skipping import slices_of_changes_with_rows
 from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.partition_values import partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition
 from drawstring.read.ranges import Bounds, CommitRange, commits_completed_in, parse_range
@@ -157,7 +158,7 @@ def incremental_query(
 
 
 def _plan(context: TableContext, commits: CommitRange) -> IncrementalPlan:
-    schema = resolve_schema(context, commits.timeline)
+    schema = with_operation_field(context, commits.timeline, resolve_schema(context, commits.timeline))
     if not commits.commit_times:
         return IncrementalPlan(commits, Snapshot(commits.timeline, None, ()), schema, full_scan=False)
     named = [] if commits.archived else _files_of(context, commits)

@@ -23,6 +23,7 @@ from drawstring.read.data_skipping import slices_with_rows
 from drawstring.read.index_lookup import keys_by_group, slices_by_bloom_filters
 from drawstring.read.listing import metadata_of
 from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.schema import resolve_schema
 from drawstring.table_config import TableConfig
 from drawstring_spec.meta_fields import RECORD_KEY
@@ -56,6 +57,9 @@ def lookup_rows(
     """
     wanted_keys = key_texts_of(keys, context.config)
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    schema = with_operation_field(
+        context, snapshot.timeline, schema, as_of=snapshot.as_of, columns=columns, meta_columns=meta_columns
+    )
     available = query_schema(context, schema)
     wanted = wanted_columns(available, columns, meta_columns=meta_columns)
     has_key = RECORD_KEY in available.names

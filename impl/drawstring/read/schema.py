@@ -23,7 +23,7 @@ from drawstring.read.view import load_snapshot
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.footers import AVRO_SCHEMA, ORC_AVRO_SCHEMA
-from drawstring_spec.meta_fields import META_FIELDS
+from drawstring_spec.meta_fields import META_FIELDS, OPERATION
 
 _KEEP_THE_SCHEMA: Final = frozenset({"CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT"})
 """Operations that rewrite rows as they are; their commits say nothing about the table's schema."""
@@ -38,6 +38,7 @@ class TableSchema:
         columns: the same in Arrow types, in the table's order; what a query returns besides the meta columns.
         current: the columns with their ids, where the table's schema evolves by ids (schema on read); else None.
         history: earlier versions of `current`, by the requested time of the operation that made them, ascending.
+        keeps_operation: a query has the sixth meta column (`drawstring.read.operation_field`).
 
     """
 
@@ -45,6 +46,7 @@ class TableSchema:
     columns: pa.Schema
     current: InternalField | None = None
     history: tuple[tuple[int, InternalField], ...] = ()
+    keeps_operation: bool = False
 
 
 def table_schema(context: TableContext, timeline: Timeline | None = None) -> pa.Schema:
@@ -66,11 +68,11 @@ def resolve_schema(context: TableContext, timeline: Timeline, as_of: str | None 
         NotFoundError: an instant has left the active timeline since it was loaded.
 
     """
-    metadata = _schema_commit(context, timeline, as_of)
-    if metadata is None and as_of is not None:
-        metadata = _schema_commit(context, timeline, None)
-    if metadata is not None:
-        return _of_commit(context, timeline, metadata)
+    commit = schema_commit(context, timeline, as_of)
+    if commit is None and as_of is not None:
+        commit = schema_commit(context, timeline, None)
+    if commit is not None:
+        return _of_commit(context, timeline, commit["extraMetadata"])
     if context.config.create_schema:
         return _plain(parse_avro(context.config.create_schema))
     in_file = _in_data_file(context, timeline)
@@ -84,15 +86,15 @@ def resolve_schema(context: TableContext, timeline: Timeline, as_of: str | None 
     )
 
 
-def _schema_commit(context: TableContext, timeline: Timeline, as_of: str | None) -> Mapping[str, str] | None:
-    """Return the extra metadata of the newest commit that has a schema."""
+def schema_commit(context: TableContext, timeline: Timeline, as_of: str | None) -> Mapping[str, Any] | None:
+    """Return the payload of the newest commit that has a schema, until a requested time; None where there is none."""
     for instant in reversed(timeline.completed_writes):
         if as_of is not None and instant.requested_time > as_of:
             continue
         payload = read_payload(context.ports.storage, context.config, instant) or {}
         extra: Mapping[str, str] = payload.get("extraMetadata") or {}
         if payload.get("operationType") not in _KEEP_THE_SCHEMA and extra.get("schema"):
-            return extra
+            return payload
     return None
 
 
@@ -130,6 +132,7 @@ def _json(text: str) -> Any:
         raise CorruptFileError(f"A commit's latest_schema is no JSON: {text[:80]!r}.") from error
 
 
-def meta_schema() -> pa.Schema:
-    """Return the five meta columns, in their order."""
-    return pa.schema([pa.field(name, pa.string()) for name in META_FIELDS])
+def meta_schema(schema: TableSchema | None = None) -> pa.Schema:
+    """Return the five meta columns, in their order, and the sixth where a query of the schema has it."""
+    names = (*META_FIELDS, OPERATION) if schema is not None and schema.keeps_operation else META_FIELDS
+    return pa.schema([pa.field(name, pa.string()) for name in names])

@@ -20,10 +20,11 @@ from drawstring.errors import CorruptFileError, FormatError
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.instants import Action, State
 from drawstring_spec.layout import SCHEMA_FOLDER
-from drawstring_spec.meta_fields import META_FIELDS
+from drawstring_spec.meta_fields import META_FIELDS, OPERATION
 from drawstring_spec.names import TimelineFileName
 
 _MAX_DEPTH: Final = 64
+_BY_NAME: Final = (*META_FIELDS, OPERATION)
 _LIST_ELEMENT, _MAP_VALUE = "element", "value"
 
 
@@ -118,9 +119,9 @@ def file_names(current: InternalField, file: InternalField, names: Sequence[str]
     ids = {field.name: field.id for field in current.children}
     by_id = {field.id: field.name for field in file.children}
     return {
-        name: name if name in META_FIELDS else by_id[ids[name]]
+        name: name if name in _BY_NAME else by_id[ids[name]]
         for name in names
-        if name in META_FIELDS or ids.get(name) in by_id
+        if name in _BY_NAME or ids.get(name) in by_id
     }
 
 
@@ -134,10 +135,10 @@ def by_current_names(table: pa.Table, current: InternalField, file: InternalFiel
 
     """
     own = {field.id: field for field in current.children}
-    columns = {name: table.column(name) for name in META_FIELDS if name in table.column_names}
+    columns = {name: table.column(name) for name in _BY_NAME if name in table.column_names}
     for field in file.children:
         target = own.get(field.id)
-        if target is None or field.name not in table.column_names or field.name in META_FIELDS:
+        if target is None or field.name not in table.column_names or field.name in _BY_NAME:
             continue
         column = table.column(field.name)
         if pat.is_nested(column.type) and field != target:

@@ -34,6 +34,7 @@ from drawstring.read.arrow_reader import (
     with_filter_columns,
 )
 from drawstring.read.data_skipping import slices_with_rows
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.partition_values import partition_values
 from drawstring.read.schema import TableSchema, resolve_schema
 from drawstring.read.view import load_snapshot
@@ -89,7 +90,9 @@ def to_spark(
     """
     session = check_session(spark)
     snapshot = load_snapshot(context, as_of=as_of, read_optimized=read_optimized)
+    asked: dict[str, Any] = {"columns": columns, "filter": filter, "meta_columns": meta_columns}
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    schema = with_operation_field(context, snapshot.timeline, schema, as_of=snapshot.as_of, **asked)
     available = query_schema(context, schema)
     wanted = wanted_columns(available, columns, meta_columns=meta_columns)
     if isinstance(filter, Column):
@@ -181,6 +184,7 @@ def slice_ways(
     """
     snapshot = load_snapshot(context, as_of=as_of, read_optimized=read_optimized)
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    schema = with_operation_field(context, snapshot.timeline, schema, as_of=snapshot.as_of, columns=columns)
     needed = wanted_columns(query_schema(context, schema), columns, meta_columns=True)
     return plan_reads(context, check_session(spark), snapshot, schema, needed).ways
 

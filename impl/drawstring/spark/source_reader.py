@@ -18,6 +18,7 @@ from drawstring.context import TableContext
 from drawstring.errors import SchemaError
 from drawstring.read.arrow_reader import query_schema
 from drawstring.read.cdc import CDC_SCHEMA
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.ranges import Bounds
 from drawstring.read.schema import resolve_schema
 from drawstring.read.time_travel import parse_as_of
@@ -45,8 +46,9 @@ def request_columns(request: ReadRequest, context: TableContext) -> pa.Schema:
         return CDC_SCHEMA
     check_readable(context)
     timeline = load_timeline(context.ports.storage, context.config)
-    as_of = request.options[AS_OF]
-    return query_schema(context, resolve_schema(context, timeline, None if as_of is None else parse_as_of(as_of)))
+    as_of = None if request.options[AS_OF] is None else parse_as_of(request.options[AS_OF])
+    schema = resolve_schema(context, timeline, as_of)
+    return query_schema(context, with_operation_field(context, timeline, schema, as_of=as_of))
 
 
 def check_given_schema(given: StructType, columns: pa.Schema, uri: str, *, way_out: str) -> None:

@@ -31,6 +31,7 @@ from drawstring.read.cdc_reader import ChangeSplit, read_split
 from drawstring.read.data_skipping import slices_with_rows
 from drawstring.read.incremental import incremental_query, plan_changes
 from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.operation_field import with_operation_field
 from drawstring.read.pruning import may_hold_rows, partition_condition
 from drawstring.read.ranges import Bounds
 from drawstring.read.schema import resolve_schema
@@ -125,6 +126,7 @@ def snapshot_splits(
 
     """
     schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    schema = with_operation_field(context, snapshot.timeline, schema, as_of=snapshot.as_of)
     columns = query_schema(context, schema)
     expression = filter_expression(condition, columns)
     slices = snapshot.slices

@@ -20,7 +20,7 @@ from drawstring.hfile.reader import HFileReader
 from .archive import archive_before
 from .measure import Contender, Measurement, alternate
 from .places import Places
-from .rows import ORDERING, PARTITION, RECORD_KEY, Workload, make_workload
+from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
 
 SECTION = "embedded"
 OURS = "drawstring"
@@ -62,15 +62,14 @@ def measure(
         return  # Log files and a record index that others read are Java's to write.
     with JavaHudi(environment) as java:
         yield merge_on_read(run, java, workload, places)
-        _index(java, places, by_key)
+        _index(java, places, by_key, workload.fresh.slice(0, 1))
         path = _by_java(java, places, _INDEXED, bulk_insert=workload.rows)
     yield from look_ups(run, by_key, ", rows by key, record index", workload)
     yield from look_ups(run, path, ", Java's table, record index", workload)
 
 
-def _index(java: JavaHudi, places: Places, path: str) -> None:
+def _index(java: JavaHudi, places: Places, path: str, row: pa.Table) -> None:
     """Let Java build the record index of a table of ours: by the insert of a row into a partition of its own."""
-    row = make_workload(1, 1).rows
     for name, value in ((RECORD_KEY, "a key of no other row"), (PARTITION, "nowhere")):
         row = row.set_column(row.schema.get_field_index(name), name, pa.array([value]))
     source = Path(places.fresh()).with_suffix(".parquet")

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from drawstring_model.catalogue import known_modules
 from drawstring_model.config import Config
-from drawstring_model.core.module import Module
 from drawstring_model.invariants import Promise
 from drawstring_spec.errata import AREAS, load_errata, number_of
 from drawstring_spec.requirements import MODEL_CHECK, TLA_CHECK, Level, Requirement
@@ -26,7 +26,7 @@ MOST_REQUIREMENTS_OF_ONE_TEST = 5
 _PROMISES = {promise.value for promise in Promise}
 _SWITCHES = {field.name for field in fields(Config)} - {"planted", "bounds", "asked", "modules"} | {
     f"{module.__name__}.{switch}"
-    for module in Module.__subclasses__()
+    for module in known_modules().values()
     for switch in getattr(module, "__dataclass_fields__", ())
 }
 _DEFINITION = re.compile(r"^(\w+) ==", re.MULTILINE)

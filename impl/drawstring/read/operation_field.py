@@ -15,7 +15,7 @@ from typing import Any
 from drawstring.context import TableContext
 from drawstring.data.row_files import open_row_file
 from drawstring.data.schema import parse_avro
-from drawstring.errors import NotFoundError
+from drawstring.errors import FormatError, NotFoundError
 from drawstring.log_files.blocks import read_blocks
 from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.schema import TableSchema, schema_commit
@@ -48,9 +48,6 @@ def with_operation_field(
         filter: of the query.
         meta_columns: whether all columns are those with the meta columns.
 
-    Raises:
-        CorruptFileError: the file cannot be read.
-
     """
     # An iterator of names is not looked into: it can be read once.
     asked = meta_columns if columns is None else not isinstance(columns, Collection) or OPERATION in columns
@@ -68,7 +65,8 @@ def _newest_files_have_it(context: TableContext, timeline: Timeline, as_of: str 
     size, path = files[0]
     try:
         return _has_it(context, path, size)
-    except NotFoundError:  # it is cleaned: Java goes on without the column, too
+    except (NotFoundError, FormatError):
+        # It is cleaned, or damaged: Java goes on without the column, too. Who reads its rows is told.
         return False
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -85,8 +86,10 @@ def comparable(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _least(kind: pa.DataType) -> pa.Scalar:
     """Java's default ordering value, an integer zero; where the type has no zero, less than any value."""
-    if pat.is_integer(kind) or pat.is_floating(kind) or pat.is_decimal(kind):
+    if pat.is_integer(kind) or pat.is_floating(kind):
         return pa.scalar(0).cast(kind)
+    if pat.is_decimal(kind):
+        return pa.scalar(Decimal(0), kind)
     if pat.is_string(kind):
         return pa.scalar("", kind)
     if pat.is_timestamp(kind) or pat.is_date(kind) or pat.is_time(kind):

@@ -265,7 +265,7 @@ def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
     ordering, absolute = None, everything
     if query.rules.by_event_time:
         kind = _ordering_type(query)
-        values = single_chunk(deletes.column("ordering"))
+        values = _of_own_class(single_chunk(deletes.column("ordering")), kind)
         absolute = is_commit_time(deletes)
         if not pa.types.is_null(values.type) and values.type != kind:
             # Java compares only values of one class; a delete of another class wins.
@@ -273,6 +273,22 @@ def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
             values = pa.nulls(len(values), kind)
         ordering = comparable(pc.if_else(pa.array(absolute), pa.scalar(None, values.type), values), kind)
     return LogBatch(single_chunk(deletes.column("record_key")), None, ordering, everything, absolute)
+
+
+def _of_own_class(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return the ordering values of deletes in the column's type, where Java has values of one class for both.
+
+    Spark's rows have a timestamp as a long and a date as an integer, and so do the deletes that Java makes of them.
+    Decimals are of one type in all delete blocks. Other values are returned as they are.
+    """
+    is_number = (pa.types.is_timestamp(kind) and pa.types.is_int64(values.type)) or (
+        pa.types.is_date32(kind) and pa.types.is_int32(values.type)
+    )
+    if is_number:
+        return values.cast(kind)
+    if pa.types.is_decimal(kind) and pa.types.is_decimal(values.type):
+        return values.cast(kind, safe=False)
+    return values
 
 
 def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[str] | None, Mask]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from decimal import Decimal
 
 import fastavro
 import pyarrow as pa
 import pytest
 
+from drawstring.data.log_merge import comparable
 from drawstring.read.arrow_reader import read_snapshot
 from drawstring.read.view import load_snapshot
 from drawstring_spec.log_format import BlockType, HeaderKey
@@ -38,13 +40,16 @@ def delete_block(ordering) -> bytes:
     return block(BlockType.DELETE, {HeaderKey.INSTANT_TIME: at(3)}, framed)
 
 
-def rows_left(ordering) -> int:
+def rows_left(ordering, kind=None) -> int:
     """How many rows of a file with one row, of ordering value 7, are left by a delete with `ordering`."""
-    table = HandMadeTable(schema=SCHEMA, properties=BY_EVENT_TIME)
-    table.base_file("p", "f-0", 1, pa.table({"id": ["k"], "n": [7], "day": ["p"]}, schema=SCHEMA))
-    table.commit(1, 2, schema=avro_text(SCHEMA))
+    schema = SCHEMA if kind is None else SCHEMA.set(1, pa.field("n", kind))
+    value = pa.array([7], pa.int32() if kind == pa.date32() else pa.int64()).cast(schema.field("n").type)
+    row = pa.table([pa.array(["k"]), value, pa.array(["p"])], schema=schema)
+    table = HandMadeTable(schema=schema, properties=BY_EVENT_TIME)
+    table.base_file("p", "f-0", 1, row)
+    table.commit(1, 2, schema=avro_text(schema))
     table.storage.put(f"p/.f-0_{at(3)}.log.1_0-0-0", delete_block(ordering))
-    table.commit(3, 4, schema=avro_text(SCHEMA))
+    table.commit(3, 4, schema=avro_text(schema))
     context = table.context()
     return read_snapshot(context, load_snapshot(context)).num_rows
 
@@ -83,6 +88,26 @@ def wrapped(kind: str, value) -> tuple[str, dict]:
 )
 def test_a_delete_of_the_columns_own_type_removes_what_is_not_newer(ordering, left):
     assert rows_left(ordering) == left
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrapper"),
+    [
+        (pa.timestamp("us", "UTC"), "LongWrapper"),
+        (pa.date32(), "IntWrapper"),
+        (pa.decimal128(21, 2), "DecimalWrapper"),
+    ],
+    ids=["timestamp", "date", "decimal"],
+)
+@pytest.mark.parametrize(("number", "left"), [(6, 1), (7, 0), (8, 0)], ids=["older", "equal", "newer"])
+def test_a_delete_has_times_as_numbers_and_decimals_of_one_type(kind, wrapper, number, left):
+    value = Decimal(number).quantize(Decimal("1e-15")) if wrapper == "DecimalWrapper" else number
+    assert rows_left(wrapped(wrapper, value), kind) == left
+
+
+def test_no_value_is_nought_where_the_column_is_a_short_decimal():
+    kind = pa.decimal128(10, 2)
+    assert comparable(pa.nulls(1, kind), kind).to_pylist() == [Decimal("0.00")]
 
 
 @pytest.mark.parametrize("ordering", [None, wrapped("IntWrapper", 0)], ids=["none", "the integer nought"])

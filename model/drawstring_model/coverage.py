@@ -18,8 +18,10 @@ from drawstring_model.core.promises import Promise
 from drawstring_model.environment import Lock
 from drawstring_model.explorer import Exploration, explore
 
-CALM_STATES = 40_000
-FAULTY_STATES = 60_000
+CALM_STATES = 10_000
+FAULTY_STATES = 20_000
+PLANTED_STATES = 40_000
+"""A planted bug that is not noticed among so many states is not noticed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +118,15 @@ def covered(combination: Combination, limits: Limits, by: Explore = explored_fit
     """The row of a combination."""
     calm = _found_in(by(config_of(combination, faults=False), limits.calm_states, None))
     faulty = _found_in(by(config_of(combination, faults=True), limits.states, None))
-    return Row(combination, calm, faulty, noticed_bug(combination, set(calm.broken), limits, by))
+    return Row(combination, calm, faulty, noticed_bug(combination, set(calm.broken), by))
 
 
-def noticed_bug(
-    combination: Combination, broken: set[Promise], limits: Limits, by: Explore = explored_fittingly
-) -> Noticed | None:
+def noticed_bug(combination: Combination, broken: set[Promise], by: Explore = explored_fittingly) -> Noticed | None:
     """The first bug of the combination's that, without a fault, breaks a promise outside `broken`."""
     for bug, promise in _bugs(combination):
         if promise not in broken:
             config = replace(config_of(combination, faults=False), planted=bug)
-            example = by(config, limits.calm_states, promise).counterexamples.get(promise)
+            example = by(config, PLANTED_STATES, promise).counterexamples.get(promise)
             if example is not None:
                 return Noticed(bug, promise, len(example.moves))
     return None

@@ -36,7 +36,7 @@ def coverage_command(
 ) -> None:
     """Check every pair of table type, control, clock, lock and service, and that a planted bug would be noticed.
 
-    It takes some twenty minutes of one processor, and goes on where it was stopped if `--rows` names a file. Larger
+    It takes some minutes of one processor, and goes on where it was stopped if `--rows` names a file. Larger
     limits make the rows of the file anew that looked at fewer states.
     """
     combinations, limits = chosen_combinations(), Limits(calm_states, states)

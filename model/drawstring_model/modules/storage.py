@@ -2,8 +2,8 @@
 
 With clocks that never repeat themselves and writers that hear of every put, no file is put twice, and the core needs
 none of this. Where two operations share a time, storage with put-if-absent refuses the second file, and its writer
-gives up; storage without it replaces the first file, unseen. A write token of its own for each attempt (salt) keeps data
-files apart, and nothing else. Source: RFC-22, "Unique instant times"; Java ``FSUtils.makeWriteToken``.
+gives up; storage without it replaces the first file, unseen. A write token of its own for each attempt (salt) keeps
+data files apart, and nothing else. Source: RFC-22, "Unique instant times"; Java ``FSUtils.makeWriteToken``.
 """
 
 from __future__ import annotations

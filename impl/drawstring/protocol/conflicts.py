@@ -14,6 +14,7 @@ from drawstring.errors import ConflictError, CorruptFileError, KeyConflictError,
 from drawstring.files import BaseFile, FileGroupId
 from drawstring.protocol.commit_metadata import groups_of, stats_of
 from drawstring.protocol.rollback import rollback_in_hand
+from drawstring.timeline.archived import archived_completion_times
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring.write_stats import WriteBody, WriteStat
@@ -72,8 +73,8 @@ def check_conflicts(
         stats: what the writer wrote.
 
     Raises:
-        ConflictError: a file group was written or replaced, or is being clustered, by somebody else; or a clean
-            took away what the writer's snapshot reads.
+        ConflictError: a file group was written or replaced, or is being clustered, by somebody else; a clean took
+            away what the writer's snapshot reads; or a concurrent write is in the archive already.
         KeyConflictError: a key that this writer inserted was inserted by somebody else too.
 
     """
@@ -82,6 +83,7 @@ def check_conflicts(
     candidates: list[BaseFile] = []
     written: set[FileGroupId] = set()
     _refuse_restore(snapshot, now)
+    _refuse_archived(context, snapshot, now)
     for other in concurrent_writes(snapshot, now, instant.requested_time):
         record = read_payload(context.ports.storage, context.config, other) or {}
         _refuse_overlap(mine & groups_of(record), other)
@@ -112,6 +114,22 @@ def _refuse_restore(snapshot: Timeline, now: Timeline) -> None:
                 rule="CC-013",
                 way_out=TRY_AGAIN,
             )
+
+
+def _refuse_archived(context: TableContext, snapshot: Timeline, now: Timeline) -> None:
+    """A write that was pending in the snapshot may have completed and left the timeline again, for the archive.
+
+    It was requested before this one, or an archiver would have left it where it is: no pending write is passed.
+    """
+    known = {i.requested_time for i in now.instants}
+    gone = [i.requested_time for i in snapshot.pending_writes if i.requested_time not in known]
+    for archived in sorted(archived_completion_times(context.ports.storage, context.config, gone)):
+        raise ConflictError(
+            f"The write {archived} completed and was archived while this operation was at work, so that the two can "
+            "no longer be compared.",
+            rule="CC-014",
+            way_out=TRY_AGAIN,
+        )
 
 
 def _refuse_cleaned_snapshot(context: TableContext, now: Timeline, instant: Instant, written: set[FileGroupId]) -> None:

@@ -1,7 +1,11 @@
-"""Writers beside the table services of others: a clustering that is pending, a restore."""
+"""Writers beside the table services of others: a clustering that is pending, a clean, a restore, an archival."""
 
 from __future__ import annotations
 
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from drawstring.codec.avro_container import encode
@@ -98,3 +102,51 @@ def test_a_restore_that_is_pending_stops_a_write_before_it_begins():
     with pytest.raises(ConcurrencyError, match="pending"):
         write(world, {A: "k1"}, OCC)
     assert world.storage.files == before
+
+
+EARLY_TIME = "20200101000000000"
+EARLY_COMPLETION = "20200101000001000"
+HISTORY = ".hoodie/timeline/history"
+
+
+def begin_early_write(world: World) -> None:
+    """Another writer requests an instant before ours, and is slow."""
+    transitions.request(world.context(), EARLY_TIME, Action.COMMIT, b"")
+
+
+def forget(world: World) -> None:
+    """The early write leaves the active timeline."""
+    for path in [path for path in world.storage.files if EARLY_TIME in path]:
+        world.storage.delete(path)
+
+
+def archive(world: World) -> None:
+    """The early write completes, and an archiver takes it to the archive."""
+    forget(world)
+    row = {"instantTime": [EARLY_TIME], "completionTime": [EARLY_COMPLETION], "action": ["commit"], "metadata": [b""]}
+    written = pa.table({**row, "plan": pa.array([None], pa.binary()), "version": pa.array([1], pa.int32())})
+    file = pa.BufferOutputStream()
+    pq.write_table(written, file)
+    name = f"{EARLY_TIME}_{EARLY_TIME}_0.parquet"
+    content = file.getvalue().to_pybytes()
+    world.storage.put(f"{HISTORY}/{name}", content)
+    manifest = {"files": [{"fileName": name, "fileLen": len(content)}]}
+    world.storage.put(f"{HISTORY}/manifest_1", json.dumps(manifest).encode())
+    world.storage.put(f"{HISTORY}/_version_", b"1")
+
+
+def test_a_write_beside_one_that_completed_and_was_archived_is_refused():
+    world = World()
+    write(world, {A: "k1"}, OCC)
+    begin_early_write(world)
+    with pytest.raises(ConflictError, match=f"The write {EARLY_TIME} completed and was archived"):
+        write(world, {B: "k2"}, OCC, after_lookup=lambda: archive(world))
+    assert len(completed(world)) == 1
+
+
+def test_a_write_beside_one_that_was_rolled_back_completes():
+    world = World()
+    write(world, {A: "k1"}, OCC)
+    begin_early_write(world)
+    write(world, {B: "k2"}, OCC, after_lookup=lambda: forget(world))
+    assert len(completed(world)) == 2

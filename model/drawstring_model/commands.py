@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -134,18 +135,9 @@ def check_command(
         workload = parsed_workload(operation or [])
     except DrawstringError as error:
         raise typer.BadParameter(str(error)) from error
-    bounds = Bounds(
-        writers=writers,
-        groups=groups,
-        workload=workload,
-        crashes=crashes,
-        heartbeat_expiries=hangs,
-        lock_expiries=lock_expiries,
-        renewals=returns,
-        faults=faults,
-        faults_until=faults_until,
-        clock_skew=ticks,
-    )
+    calm = Bounds(writers=writers, groups=groups, workload=workload, faults=faults, faults_until=faults_until)
+    bounds = replace(calm, crashes=crashes, heartbeat_expiries=hangs, lock_expiries=lock_expiries, renewals=returns)
+    bounds = replace(bounds, clock_skew=ticks)
     config = Config(
         clock=kind,
         concurrency=concurrency,
@@ -158,29 +150,34 @@ def check_command(
         modules=modules,
         bounds=bounds,
     )
-    alike = Symmetry(writers=Alike.WRITERS in (symmetry or ()), keys=Alike.KEYS in (symmetry or ()))
+    large = Large(_symmetry(symmetry), workers, checkpoint or resume)
+    _conclude(_explored(config, until, max_states, large, resume), save, as_json=as_json)
+
+
+def _symmetry(alike: list[Alike] | None) -> Symmetry:
+    return Symmetry(writers=Alike.WRITERS in (alike or ()), keys=Alike.KEYS in (alike or ()))
+
+
+def _explored(config: Config, until: Promise | None, max_states: int, large: Large, resume: Path | None) -> Exploration:
+    """Explore, or go on; what is refused is told with the options that ask for it."""
     try:
-        large = _large(config, alike, resume)._replace(workers=workers, checkpoint=checkpoint or resume)
-        exploration = explored_with_progress(
-            config if large.resumed is None else large.resumed.config, max_states=max_states, until=until, large=large
-        )
+        large = large if resume is None else _resumed(config, large, resume)
+        explored = config if large.resumed is None else large.resumed.config
+        return explored_with_progress(explored, max_states=max_states, until=until, large=large)
     except DrawstringError as error:
         raise typer.BadParameter(str(error)) from error
-    _conclude(exploration, save, as_json=as_json)
 
 
-def _large(config: Config, symmetry: Symmetry, resume: Path | None) -> Large:
-    """How a large search is done. One that is gone on with keeps its protocol, its bounds and its symmetry."""
-    if resume is None:
-        return Large(symmetry=symmetry)
+def _resumed(config: Config, large: Large, resume: Path) -> Large:
+    """A search that is gone on with keeps its protocol, its bounds and its symmetry."""
     saved = read_checkpoint(resume)
     allowed = [config_as_json(each) for each in (Config(), saved.config)]
-    if config_as_json(config) not in allowed or symmetry not in (Symmetry(), saved.symmetry):
+    if config_as_json(config) not in allowed or large.symmetry not in (Symmetry(), saved.symmetry):
         raise NotACheckpointError(
             f"{resume} is the search of another protocol, other bounds or another symmetry.",
             way_out="Leave all of these options out; the search goes on with its own.",
         )
-    return Large(symmetry=saved.symmetry, resumed=saved)
+    return large._replace(symmetry=saved.symmetry, resumed=saved)
 
 
 def _conclude(exploration: Exploration, save: Path | None, *, as_json: bool) -> None:

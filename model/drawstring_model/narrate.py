@@ -36,7 +36,7 @@ PROMISES: dict[Promise, str] = {
     Promise.READ_OPTIMIZED: "a read-optimized query reads each file group as it was when its newest base file was made",
     Promise.SAVEPOINTS_STAY: "what a savepoint names stays",
     Promise.RESTORES_ARE_EXACT: "after a restore the table is as its savepoint has it",
-    Promise.HISTORY_IS_WHOLE: "what completed is on the active timeline or in the archive, as it was, and nothing else is",
+    Promise.HISTORY_IS_WHOLE: "what completed is on the active timeline or in the archive, as it was; nothing else is",
     Promise.TIME_TRAVEL_STABILITY: "a snapshot that was read once never changes",
 }
 """Each promise in one sentence."""

@@ -13,10 +13,11 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import google_crc32c
 import pyarrow as pa
+from isal import igzip_lib, isal_zlib
 
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring_spec.hfile_format import BLOCK_HEADER_BYTES, ChecksumType, Codec
@@ -31,6 +32,8 @@ _CHECKSUMS: Final[Mapping[int, Callable[[bytes], int]]] = {
     ChecksumType.CRC32: zlib.crc32,
     ChecksumType.CRC32C: google_crc32c.value,
 }
+_GZIP_WBITS: Final = zlib.MAX_WBITS | 16
+_GZIP_ERROR: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment]  # its stub calls it an instance
 _ARROW_CODECS: Final = {Codec.SNAPPY: "snappy", Codec.LZ4: "lz4_raw", Codec.ZSTD: "zstd", Codec.BZIP2: "bz2"}
 
 
@@ -67,8 +70,8 @@ def parse_header(raw: memoryview, *, path: str, offset: int) -> BlockHeader:
     return header
 
 
-def unpack(raw: memoryview, codec: Codec, expected_magic: bytes, *, path: str, offset: int) -> bytes:
-    """Return what a block holds.
+class BlockContent:
+    """What a block holds, decompressed as far as it is asked for. Its checksums are compared at once.
 
     Args:
         raw: begins with the block and holds all of it.
@@ -78,21 +81,89 @@ def unpack(raw: memoryview, codec: Codec, expected_magic: bytes, *, path: str, o
         offset: of the block in its file.
 
     Raises:
-        CorruptFileError: the block is another one, is not whole, has other bytes than its checksums say, or does not
-            decompress to its stated size.
+        CorruptFileError: the block is another one, is not whole, or has other bytes than its checksums say.
         UnsupportedTableError: the codec is one that drawstring has no library for.
 
     """
-    header = parse_header(raw, path=path, offset=offset)
-    if header.magic != expected_magic:
-        raise corrupt(path, offset, f"it begins with {header.magic!r} instead of {expected_magic!r}")
-    if header.stored_size > len(raw):
-        raise corrupt(path, offset, f"it states {header.stored_size} bytes where {len(raw)} are")
-    _check_checksums(raw, header, path, offset)
-    content = _decompress(raw[BLOCK_HEADER_BYTES : header.data_end], codec, header.uncompressed_size, path, offset)
-    if len(content) != header.uncompressed_size:
-        raise corrupt(path, offset, f"it decompresses to {len(content)} bytes instead of {header.uncompressed_size}")
-    return content
+
+    def __init__(self, raw: memoryview, codec: Codec, expected_magic: bytes, *, path: str, offset: int) -> None:
+        header = parse_header(raw, path=path, offset=offset)
+        self._path, self._offset = path, offset
+        if header.magic != expected_magic:
+            raise self._corrupt(f"it begins with {header.magic!r} instead of {expected_magic!r}")
+        if header.stored_size > len(raw):
+            raise self._corrupt(f"it states {header.stored_size} bytes where {len(raw)} are")
+        _check_checksums(raw, header, path, offset)
+        self.size = header.uncompressed_size
+        """Bytes of all of it, as the block states."""
+        self.is_read = False
+        """Whether there is no more."""
+        self._num_read = 0
+        self._codec = codec
+        # Where there are no checksums, those of gzip tell damage, and only at its end.
+        self._in_steps = codec is Codec.GZ and header.checksum_type != ChecksumType.NONE
+        self._stored: memoryview | bytes = raw[BLOCK_HEADER_BYTES : header.data_end]
+        self._inflater = isal_zlib.decompressobj(wbits=_GZIP_WBITS) if codec is Codec.GZ else None
+
+    @property
+    def num_stored_bytes(self) -> int:
+        """Bytes that are not decompressed yet, as they are stored."""
+        return len(self._stored)
+
+    def more(self, at_most: int) -> bytes:
+        """Return the bytes behind those that were returned before; none at the end.
+
+        Args:
+            at_most: bytes that are wanted, at least 1. Where a block cannot be decompressed in steps, all are returned.
+
+        Raises:
+            CorruptFileError: the block does not decompress to its stated size.
+
+        """
+        if self.is_read:
+            return b""
+        content = self._decompress(at_most if self._in_steps else self.size)
+        self._num_read += len(content)
+        if self.is_read and self._num_read != self.size:
+            raise self._corrupt(f"it decompresses to {self._num_read} bytes instead of {self.size}")
+        return content
+
+    def _decompress(self, at_most: int) -> bytes:
+        try:
+            if self._inflater is not None:
+                return self._inflate(self._inflater, at_most)
+            self.is_read = True
+            if self._codec is Codec.NONE:
+                return bytes(self._stored)
+            if self._codec in _ARROW_CODECS:
+                codec = pa.Codec(_ARROW_CODECS[self._codec])
+                return bytes(codec.decompress(self._stored, decompressed_size=self.size))
+        except (_GZIP_ERROR, OSError, pa.ArrowException) as error:
+            raise self._corrupt(f"it does not decompress: {error}") from error
+        raise UnsupportedTableError(
+            f"The file {self._path} is compressed with {self._codec.name}, which drawstring cannot read.",
+            rule="HF-003",
+            way_out="Rewrite the metadata table with the codec GZ, Hudi's default.",
+        )
+
+    def _inflate(self, inflater: Any, at_most: int) -> bytes:
+        # One byte more than there can be: the stream's end is seen together with its last byte.
+        left = self.size - self._num_read + 1
+        content: bytes = inflater.decompress(self._stored, min(at_most, left))
+        self._stored = inflater.unconsumed_tail
+        self.is_read = inflater.eof
+        if not self.is_read and (len(content) == left or not content):
+            raise self._corrupt("its gzip stream goes on beyond its stated size or ends early")
+        return content
+
+    def _corrupt(self, what: str) -> CorruptFileError:
+        return corrupt(self._path, self._offset, what)
+
+
+def unpack(raw: memoryview, codec: Codec, expected_magic: bytes, *, path: str, offset: int) -> bytes:
+    """Return all that a block holds. Arguments and errors as `BlockContent` and its `more`."""
+    content = BlockContent(raw, codec, expected_magic, path=path, offset=offset)
+    return content.more(content.size + 1)
 
 
 def _check_checksums(raw: memoryview, header: BlockHeader, path: str, offset: int) -> None:
@@ -113,27 +184,6 @@ def _check_checksums(raw: memoryview, header: BlockHeader, path: str, offset: in
         if checksum(piece) != int.from_bytes(raw[position : position + _INT.size], "big"):
             raise corrupt(path, offset, f"the checksum of its bytes from {start} on is wrong")
         position += _INT.size
-
-
-def _decompress(stored: memoryview, codec: Codec, size: int, path: str, offset: int) -> bytes:
-    if codec is Codec.NONE:
-        return bytes(stored)
-    try:
-        if codec is Codec.GZ:
-            decompressor = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-            content = decompressor.decompress(stored, size + 1)
-            if not decompressor.eof:
-                raise corrupt(path, offset, "its gzip stream goes on beyond its stated size or ends early")
-            return content
-        if codec in _ARROW_CODECS:
-            return bytes(pa.Codec(_ARROW_CODECS[codec]).decompress(stored, decompressed_size=size))
-    except (zlib.error, OSError, pa.ArrowException) as error:
-        raise corrupt(path, offset, f"it does not decompress: {error}") from error
-    raise UnsupportedTableError(
-        f"The file {path} is compressed with {codec.name}, which drawstring cannot read.",
-        rule="HF-003",
-        way_out="Rewrite the metadata table with the codec GZ, Hudi's default.",
-    )
 
 
 @dataclass(frozen=True, slots=True)

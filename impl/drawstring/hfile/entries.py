@@ -30,6 +30,8 @@ _MIN_ENTRY_BYTES: Final = _SIZES_BYTES + KEY_OVERHEAD_BYTES + _VERSION_BYTES
 _TWO_INTS: Final = struct.Struct(">ii")
 _KEY_END: Final = b"\x00\x7f\xff\xff\xff\xff\xff\xff\xff\x04"
 """Behind the row in each key that Hudi writes: an empty family, the greatest time, the type of a put."""
+_MAX_ROW_BYTES: Final = 1024
+"""Of a key that is looked for from its end; longer ones are found by splitting the block."""
 _MAX_ROW_SIZES: Final = 200
 """Different sizes of rows in one block up to which trying all of them beats walking from entry to entry."""
 
@@ -134,7 +136,7 @@ def find_in_block(content: bytes, keys: Sequence[bytes]) -> list[tuple[bytes, by
         not begin with a key as Hudi writes them, or what looks like the key stands in more than one place.
 
     """
-    if not _begins_entry(content, 0):
+    if not begins_entry(content, 0):
         return None
     found = []
     for key in keys:
@@ -149,13 +151,13 @@ def find_in_block(content: bytes, keys: Sequence[bytes]) -> list[tuple[bytes, by
         end = start + value_size
         fits = key_size == len(needle) and 0 <= value_size < len(content) - start and content[end] == 0
         # An entry inside of a value has no entry behind it.
-        if not fits or not _begins_entry(content, end + _VERSION_BYTES):
+        if not fits or not begins_entry(content, end + _VERSION_BYTES):
             return None
         found.append((key, content[start:end]))
     return found
 
 
-def _begins_entry(content: bytes, at: int) -> bool:
+def begins_entry(content: bytes, at: int) -> bool:
     """Whether an entry with a key of Hudi's stands there, or nothing does."""
     if at == len(content):
         return True
@@ -163,6 +165,25 @@ def _begins_entry(content: bytes, at: int) -> bool:
         return False
     end = at + _SIZES_BYTES + _TWO_INTS.unpack_from(content, at)[0]
     return end > at + _SIZES_BYTES and content[end - len(_KEY_END) : end] == _KEY_END
+
+
+def are_whole_entries(content: bytes) -> bool:
+    """Whether bytes are entries with keys of Hudi's, one behind the other, and nothing else; False if in doubt."""
+    return _starts_by_pattern(np.frombuffer(content, np.uint8)) is not None
+
+
+def last_entry(content: bytes) -> tuple[int, bytes] | None:
+    """Return where the last entry begins whose key is whole, and its row key; None where no key of Hudi's is seen."""
+    end = content.rfind(_KEY_END)
+    for size in range(min(end - _SIZES_BYTES - _ROW_SIZE_BYTES, _MAX_ROW_BYTES) + 1):
+        start = end - size - _ROW_SIZE_BYTES - _SIZES_BYTES
+        key_start = start + _SIZES_BYTES
+        if int.from_bytes(content[key_start : key_start + _ROW_SIZE_BYTES], "big") != size:
+            continue
+        key_size, value_size = _TWO_INTS.unpack_from(content, start)
+        if key_size == size + KEY_OVERHEAD_BYTES and value_size >= 0:
+            return start, content[key_start + _ROW_SIZE_BYTES : end]
+    return None
 
 
 def _entry_starts(content: bytes, fail: Callable[[str], Exception]) -> Positions:

@@ -20,13 +20,15 @@ import pyarrow.compute as pc
 from drawstring.codec.protobuf import parse_message
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring.hfile.blocks import (
+    BlockContent,
     IndexEntry,
     corrupt,
     parse_leaf_index,
     parse_root_index,
     unpack,
 )
-from drawstring.hfile.entries import DataBlock, find_in_block, parse_data_block
+from drawstring.hfile.entries import DataBlock, parse_data_block
+from drawstring.hfile.gradual import find_gradually
 from drawstring_spec.hfile_format import (
     FILE_INFO_PREFIX,
     MAGIC_DATA,
@@ -81,7 +83,7 @@ class HFileReader:
         self._path = path
         self._cache_bytes = cache_bytes
         self._cached = 0
-        self._cache: OrderedDict[int, DataBlock | bytes] = OrderedDict()
+        self._cache: OrderedDict[int, DataBlock | memoryview] = OrderedDict()
         self._trailer = self._read_trailer()
         self._codec = self._read_codec()
         self.num_entries = self._trailer.get(TrailerField.ENTRY_COUNT, 0)
@@ -181,33 +183,34 @@ class HFileReader:
             raise corrupt(self._path, offset, "its index names blocks that overlap, or do not ascend")
         return entries
 
-    def _unpack(self, entry: IndexEntry, magic: bytes) -> bytes:
+    def _stored(self, entry: IndexEntry) -> memoryview:
+        """Bytes of a block as they are stored."""
         if not 0 <= entry.offset < self._size - TRAILER_BYTES or not 0 < entry.size <= self._size - entry.offset:
             raise corrupt(self._path, entry.offset, f"the index points outside of the file ({entry.size} bytes)")
-        return unpack(self._fetch(entry.offset, entry.size), self._codec, magic, path=self._path, offset=entry.offset)
+        return self._fetch(entry.offset, entry.size)
+
+    def _unpack(self, entry: IndexEntry, magic: bytes) -> bytes:
+        return unpack(self._stored(entry), self._codec, magic, path=self._path, offset=entry.offset)
 
     def _block(self, index: int) -> DataBlock:
         """A data block, split into its entries."""
-        entry = self._blocks[index]
-        cached = self._cache.get(entry.offset)
+        offset = self._blocks[index].offset
+        cached = self._cache.get(offset)
         if not isinstance(cached, DataBlock):
             content = self._content(index)
-            cached = parse_data_block(content, lambda what: corrupt(self._path, entry.offset, what))
-            self._keep(entry.offset, cached)
-        self._cache.move_to_end(entry.offset)
+            cached = parse_data_block(content.more(content.size + 1), lambda what: corrupt(self._path, offset, what))
+        self._keep(offset, cached)
         return cached
 
-    def _content(self, index: int) -> bytes:
-        """Bytes of a data block."""
+    def _content(self, index: int) -> BlockContent:
+        """What a data block holds. Its stored bytes are kept: they are few, and quickly decompressed."""
         entry = self._blocks[index]
         cached = self._cache.get(entry.offset)
-        if cached is None:
-            cached = self._unpack(entry, MAGIC_DATA)
-            self._keep(entry.offset, cached)
-        self._cache.move_to_end(entry.offset)
-        return cached.content if isinstance(cached, DataBlock) else cached
+        raw = cached if isinstance(cached, memoryview) else self._stored(entry)
+        self._keep(entry.offset, raw)
+        return BlockContent(raw, self._codec, MAGIC_DATA, path=self._path, offset=entry.offset)
 
-    def _keep(self, offset: int, block: DataBlock | bytes) -> None:
+    def _keep(self, offset: int, block: DataBlock | memoryview) -> None:
         old = self._cache.pop(offset, None)
         self._cached += _size_of(block) - (0 if old is None else _size_of(old))
         self._cache[offset] = block
@@ -252,7 +255,7 @@ class HFileReader:
     def _found_in(self, index: int, wanted: list[bytes]) -> tuple[pa.Array, pa.Array]:
         """Those of some sorted keys that a block has. For a few of them it is not worth while to split the block."""
         if len(wanted) <= _FEW_KEYS and not isinstance(self._cache.get(self._blocks[index].offset), DataBlock):
-            pairs = find_in_block(self._content(index), wanted)
+            pairs = find_gradually(self._content(index), wanted)
             if pairs is not None:
                 keys, values = ([pair[i] for pair in pairs] for i in (0, 1))
                 return pa.array(keys, pa.large_binary()), pa.array(values, pa.large_binary())
@@ -302,7 +305,7 @@ class HFileReader:
         return zip(keys.to_pylist(), values.to_pylist(), strict=True)
 
 
-def _size_of(block: DataBlock | bytes) -> int:
+def _size_of(block: DataBlock | memoryview) -> int:
     return block.num_bytes if isinstance(block, DataBlock) else len(block)
 
 

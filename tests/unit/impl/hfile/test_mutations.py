@@ -52,6 +52,22 @@ def entries_of(content: bytes) -> dict[bytes, bytes] | None:
 
 
 @pytest.mark.parametrize("codec", FILES, ids=lambda codec: codec.name)
+def test_a_look_up_in_a_damaged_file_is_an_error_or_what_was_written(codec):
+    random = np.random.default_rng(20240102)
+    wanted = [*list(ENTRIES)[3:100:40], b"key-0505"]
+    refused = 0
+    for number in range(MUTATIONS):
+        try:
+            reader = HFileReader.from_bytes(memoryview(mutated(FILES[codec], random)), path="x")
+            found = reader.get_many(wanted)
+        except (CorruptFileError, UnsupportedTableError):
+            refused += 1
+            continue
+        assert found == {key: ENTRIES[key] for key in wanted if key in ENTRIES}, number
+    assert refused > MUTATIONS // 4
+
+
+@pytest.mark.parametrize("codec", FILES, ids=lambda codec: codec.name)
 def test_a_damaged_file_is_an_error_or_has_the_rows_that_were_written(codec):
     random = np.random.default_rng(20240101)
     tracemalloc.start()

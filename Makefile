@@ -43,11 +43,11 @@ bench: $(STAMP)    ## ratios against Spark's Parquet, deltalake, hudi-rs and Jav
 bench-model: $(STAMP)  ## distinct states a second of the model's explorer beside TLC, as a ratio of times
 	@$(BIN)/python -m tests.bench --section model --out artifacts/bench-model.json
 
-tla: $(STAMP)      ## TLC and the explorer on every model of tla/manifest.toml that make test runs, as a table
-	@$(BIN)/python -m tests.unit.model.tlc_table
+tla: $(STAMP)      ## TLC and the explorer on every model of tla/manifest.toml but the largest, as a table; RECORD=1 writes run times
+	@$(BIN)/python -m tests.unit.model.tlc_table $(if $(RECORD),--record)
 
-tla-large: $(STAMP)  ## the same on the models that are too large for make test
-	@$(BIN)/python -m tests.unit.model.tlc_table --large
+tla-large: $(STAMP)  ## the same on the largest models
+	@$(BIN)/python -m tests.unit.model.tlc_table --large $(if $(RECORD),--record)
 
 interop: $(STAMP)  ## Java Hudi 1.0.2 and hudi-rs read and continue our tables; status 77: Java Hudi is not to be had
 	@$(BIN)/python tests/interop/java/environment.py

@@ -20,6 +20,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tools"))  # this file is loaded by its path, too
 
 import model_pages  # noqa: E402  # found by the line above
+import tla_page  # noqa: E402  # as above
 
 
 def render_errors() -> str:
@@ -116,6 +117,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/options.md": options.render_markdown,
     "docs/reference/planted-bugs.md": render_planted_bugs,
     "docs/reference/requirements.md": requirements.render_markdown,
+    "docs/reference/tla-models.md": tla_page.render_models,
     **model_pages.PAGES,
 }
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.unit.model.tlc import MODELS, Model, TlcMissingError, jar, promised, run_tlc
+from tests.unit.model.tlc import ALL_MODELS, Model, TlcMissingError, jar, promised, run_tlc
 
 from .measure import Contender, Measurement, alternate
 
@@ -38,12 +38,12 @@ def why_not() -> str | None:
 def measure(repeats: int) -> Iterator[Measurement]:
     """Let both count the states of each model in turn."""
     for name in LARGE_ENOUGH:
-        model = MODELS[name]
+        model = ALL_MODELS[name]
         states = model["distinct_states"]
         title = f"{name}, {states:,} states"
         measurement = Measurement("Model", title, ours="explorer", baseline="TLC, one worker", target=MOST)
         yield alternate(measurement, contenders(name, model), repeats=repeats, warm_ups=0)
-    states = MODELS[COMPACTED]["distinct_states"]
+    states = ALL_MODELS[COMPACTED]["distinct_states"]
     title = f"{COMPACTED}, {states:,} states, in digests"
     measurement = Measurement("Model", title, ours="compact explorer", baseline="explorer", target=MOST_FOR_LESS)
     yield alternate(measurement, of_both_explorers(COMPACTED), repeats=repeats, warm_ups=0)
@@ -53,10 +53,10 @@ def of_both_explorers(name: str) -> tuple[Contender, ...]:
     """The compact explorer and the plain one on one model."""
 
     def compactly(_: object) -> None:
-        _same(MODELS[name]["distinct_states"], _explored(name, "--compact"))
+        _same(ALL_MODELS[name]["distinct_states"], _explored(name, "--compact"))
 
     def plainly(_: object) -> None:
-        _same(MODELS[name]["distinct_states"], _explored(name))
+        _same(ALL_MODELS[name]["distinct_states"], _explored(name))
 
     return Contender("compact explorer", compactly), Contender("explorer", plainly)
 

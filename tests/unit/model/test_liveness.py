@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from unit.model.tlc import MODELS, TlcMissingError, run_tlc
+from unit.model.tlc import ALL_MODELS, TlcMissingError, run_tlc
 
-CALM = MODELS["optimistic_faults"] | {
+CALM = ALL_MODELS["optimistic_faults"] | {
     "module": "Liveness",
     "workload": [[[1, True]], [[2, True]]],
     "groups": 2,

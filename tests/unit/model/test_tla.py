@@ -12,7 +12,7 @@ import pytest
 from drawstring_model.config import Config
 from drawstring_model.core.protocol import protocol_of
 from drawstring_model.explorer import explore
-from unit.model.tlc import MODELS, MODULES, NAMES, TLA, TlcMissingError, config_of, promised, run_tlc
+from unit.model.tlc import ALL_MODELS, MODULES, NAMES, TLA, TlcMissingError, config_of, models_of, promised, run_tlc
 
 
 def tlc_on(folder, model, invariants):
@@ -23,38 +23,50 @@ def tlc_on(folder, model, invariants):
         pytest.skip(str(missing))
 
 
+SMALL = list(models_of("small"))
+BROKEN = [name for name in SMALL if ALL_MODELS[name]["expected"] != "pass"]
+of_each = pytest.mark.parametrize("explored_model", SMALL, indirect=True, scope="module")
+of_each_broken = pytest.mark.parametrize("explored_model", BROKEN, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def explored_model(request):
+    """A model and what the explorer finds in it; explored once for all tests of the model."""
+    model = ALL_MODELS[request.param]
+    return model, explore(config_of(model))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_tlc_counts_the_states_that_the_explorer_counts(name, tmp_path):
-    model = MODELS[name]
+@of_each
+def test_tlc_counts_the_states_that_the_explorer_counts(explored_model, tmp_path):
+    model, exploration = explored_model
     passes = model["expected"] == "pass"
 
     checked = tlc_on(tmp_path, model, promised(model) if passes else ())
 
     assert checked.is_clean, checked.output[-3000:]
-    assert checked.states == model["distinct_states"] == explore(config_of(model)).states
+    assert checked.states == model["distinct_states"] == exploration.states
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model["expected"] != "pass"])
-def test_tlc_finds_the_violation_that_the_explorer_finds_at_the_same_depth(name, tmp_path):
-    model = MODELS[name]
+@of_each_broken
+def test_tlc_finds_the_violation_that_the_explorer_finds_at_the_same_depth(explored_model, tmp_path):
+    model, exploration = explored_model
     expected = model["expected"]
 
     checked = tlc_on(tmp_path, model, [expected])
 
     assert checked.violated == expected, checked.output[-3000:]
-    example = explore(config_of(model)).counterexamples[NAMES[expected]]
-    assert checked.length == len(example.moves) + 1
+    assert checked.length == len(exploration.counterexamples[NAMES[expected]].moves) + 1
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_explorer_gives_each_model_its_expected_verdict(name):
-    expected = MODELS[name]["expected"]
+@of_each
+def test_the_explorer_gives_each_model_its_expected_verdict(explored_model):
+    model, exploration = explored_model
+    expected = model["expected"]
+    broken = set(exploration.counterexamples)
 
-    broken = set(explore(config_of(MODELS[name])).counterexamples)
-
-    kept = {NAMES[promise] for promise in promised(MODELS[name])}
+    kept = {NAMES[promise] for promise in promised(model)}
     assert (NAMES[expected] in broken) if expected != "pass" else not broken & kept
 
 

@@ -1,7 +1,7 @@
 """The models of ``tla/manifest.toml``: what each is in Python, and how TLC is run on it.
 
-``make tla`` runs them all, and prints what TLC and the explorer found; ``make tla-large`` those that are too large for
-``make test``. ``tests/unit/model/test_tla.py`` compares the two, model by model. A module of the model finds its place
+``make test`` runs the small ones (``tests/unit/model/test_tla.py`` compares TLC and the explorer, model by model),
+``make tla`` those and the medium ones, ``make tla-large`` the large ones. A module of the model finds its place
 in `MODULES`, `PROMISES` and, where a model needs other switches, in `VARIANTS`.
 """
 
@@ -58,8 +58,13 @@ Model = Mapping[str, Any]
 TLA = Path(__file__).resolve().parents[3] / "tla"
 MANIFEST = tomllib.loads((TLA / "manifest.toml").read_text(encoding="utf-8"))
 ALL_MODELS: dict[str, Model] = MANIFEST["models"]
-MODELS = {name: model for name, model in ALL_MODELS.items() if not model.get("large")}
-"""Those that `make test` runs; the others, marked as large, are for `make tla-large`."""
+
+
+def models_of(*sizes: str) -> dict[str, Model]:
+    """The models of the sizes, in the manifest's order."""
+    return {name: model for name, model in ALL_MODELS.items() if model.get("size", "small") in sizes}
+
+
 OF_MERGE_ON_READ = {
     "LatestSnapshot": Promise.LATEST_SNAPSHOT,
     "NoResurrectedDelete": Promise.NO_RESURRECTED_DELETE,

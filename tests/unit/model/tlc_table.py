@@ -1,11 +1,13 @@
 """``make tla``: TLC and the explorer on the models of ``tla/manifest.toml``, and a table of what each found.
 
 Fails where the two differ, or where a verdict or a number of states is not the manifest's. Without TLC it fails, too.
+``--record`` writes TLC's run times to the manifest, and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,7 +20,19 @@ from rich.table import Table
 from drawstring_model.compact.search import Search
 from drawstring_model.explorer import Exploration, explore
 
-from .tlc import ALL_MODELS, MODELS, NAMES, Checked, Model, TlcMissingError, config_of, module_of, promised, run_tlc
+from .tlc import (
+    ALL_MODELS,
+    NAMES,
+    TLA,
+    Checked,
+    Model,
+    TlcMissingError,
+    config_of,
+    models_of,
+    module_of,
+    promised,
+    run_tlc,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +64,7 @@ def line_of(name: str, timeout_s: float) -> Line:
     expected = model["expected"]
     passes = expected == "pass"
     config = config_of(model)
-    exploration = Search(config).run() if model.get("large") else explore(config)
+    exploration = Search(config).run() if model.get("size") == "large" else explore(config)
     with tempfile.TemporaryDirectory() as folder:
         tlc = run_tlc(Path(folder), model, promised(model) if passes else (), timeout_s=timeout_s)
     length = None
@@ -86,10 +100,23 @@ def table_of(lines: Sequence[Line]) -> Table:
     return table
 
 
+def record(lines: Sequence[Line]) -> None:
+    """Write TLC's run times to the manifest, each below its model's number of states."""
+    manifest = TLA / "manifest.toml"
+    text = manifest.read_text(encoding="utf-8")
+    for line in lines:
+        head, section, rest = text.partition(f"[models.{line.name}]\n")
+        count = r"^(distinct_states = \d+)(?:\nrun_time_s = [\d.]+)?$"
+        rest = re.sub(count, rf"\1\nrun_time_s = {line.tlc.seconds:.1f}", rest, count=1, flags=re.MULTILINE)
+        text = head + section + rest
+    manifest.write_text(text, encoding="utf-8")
+
+
 def main(arguments: list[str]) -> int:
     """Check the chosen models."""
     parser = argparse.ArgumentParser(prog="python -m tests.unit.model.tlc_table", description=__doc__)
-    parser.add_argument("--large", action="store_true", help="those that are too large for make test")
+    parser.add_argument("--large", action="store_true", help="the large ones, instead of the others")
+    parser.add_argument("--record", action="store_true", help="write TLC's run times to tla/manifest.toml")
     parser.add_argument("--model", choices=list(ALL_MODELS), action="append", help="only this one; again for more")
     parser.add_argument("--explore", choices=list(ALL_MODELS), help="only explore this one, and print its states")
     parser.add_argument("--compact", action="store_true", help="with --explore: by the compact explorer")
@@ -100,7 +127,7 @@ def main(arguments: list[str]) -> int:
         config = config_of(ALL_MODELS[chosen.explore])
         console.print((Search(config).run() if chosen.compact else explore(config)).states)
         return 0
-    names = chosen.model or [name for name in ALL_MODELS if (name in MODELS) is not chosen.large]
+    names = chosen.model or list(models_of("large") if chosen.large else models_of("small", "medium"))
     lines = []
     try:
         for number, name in enumerate(names, start=1):
@@ -110,6 +137,8 @@ def main(arguments: list[str]) -> int:
         console.print(f"[red]{missing}[/]")
         return 1
     console.print(table_of(lines))
+    if chosen.record:
+        record(lines)
     total = sum(line.states[0] for line in lines)
     wrong = sum(bool(line.complaints) for line in lines)
     console.print(f"{len(lines)} models, {total:,} distinct states; {wrong or 'none'} other than expected.")

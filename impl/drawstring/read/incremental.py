@@ -3,7 +3,8 @@
 Source: Java ``MergeOnReadIncrementalRelationV2``, which reads copy-on-write tables too. Whose duty: file slices are
 built of nothing but the files that the commits of the range wrote, merged, and of the rows those stay whose
 ``_hoodie_commit_time`` is one of the range's. So a row that a later commit of the range replaced is seen once, in its
-last state; a deleted row is not seen; and a log record of the range is not merged with what lies before the range.
+last state; a deleted row is not seen; and a log record of the range is not merged with what lies before the range, not
+even where a compaction or a rewrite of the range has carried it into a base file.
 """
 
 from __future__ import annotations
@@ -143,10 +144,12 @@ def incremental_query(
 ) -> SliceQuery:
     """Return what `read_slice` needs to read one slice's part of an incremental query.
 
-    Partition columns are the folder's name as it stands: in Java, snapshot queries undo its escaping, and incremental
-    ones do not.
+    Rows of a base file that commits beyond the range wrote are left out before log records are merged, not after: a
+    late record of the range is seen even where a row that was there before wins over it. Partition columns are the
+    folder's name as it stands: in Java, snapshot queries undo its escaping, and incremental ones do not.
     """
     query = slice_query(context, plan.schema, plan.snapshot, columns, file_slice)
+    query = dataclasses.replace(query, only=plan.commits.commit_times)
     partition_path = file_slice.group.partition_path
     if "%" not in partition_path:
         return query

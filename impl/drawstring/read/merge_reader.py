@@ -31,8 +31,10 @@ from drawstring.read.schema_history import InternalField, by_current_names, file
 from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.log_format import BlockType
 from drawstring_spec.merge_modes import MergeMode
-from drawstring_spec.meta_fields import IS_DELETED, OPERATION, RECORD_KEY
+from drawstring_spec.meta_fields import COMMIT_TIME, IS_DELETED, OPERATION, RECORD_KEY
 
+_MANY_COMMITS = 10
+"""Default of ``spark.sql.parquet.pushdown.inFilterThreshold``."""
 _DELETE_OPERATIONS = pa.array(["D", "-U"])
 
 
@@ -88,6 +90,8 @@ class SliceQuery:
         current: the table's columns by id, where its schema evolves by ids.
         history: schemas by id, by requested time.
         positions: whether rows may be merged by their positions, where log files have them.
+        only: commits whose rows of the base file are merged with the log files; those of others are left out before.
+            None for all.
 
     """
 
@@ -101,6 +105,7 @@ class SliceQuery:
     current: InternalField | None = None
     history: tuple[tuple[int, InternalField], ...] = ()
     positions: bool = True
+    only: tuple[str, ...] | None = None
 
 
 def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRules) -> pa.Schema:
@@ -170,11 +175,26 @@ def slice_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None = N
     for part in _base_parts(task, query, None if batch_rows is None else max(batch_rows, num_entries)):
         rows = np.arange(first_row, first_row + part.num_rows)
         first_row += part.num_rows
+        if query.only is not None:
+            kept = _of_commits(part, query.only)
+            part, rows = part.filter(kept), rows[np.asarray(kept)]  # noqa: PLW2901 -- the part that is merged
         keys = pa.array(rows) if positional else row_keys(part, query.rules)
         yield log.merge(part, keys, base_ordering(part, query)).select(query.columns.names)
     if positional and query.base is not None:
-        check_all_seen(log.unseen, query.base.file)
+        check_all_seen(log.unseen.filter(pc.greater_equal(log.unseen, first_row)), query.base.file)
     yield log.rest().select(query.columns.names)
+
+
+def _of_commits(rows: pa.Table, commit_times: tuple[str, ...]) -> pa.Array:
+    """Which rows some commits wrote; where they are many, which were written between the first and the last of them.
+
+    That is how Spark pushes such a condition into its Parquet scan, which Java's readers have it do row by row.
+    """
+    times = single_chunk(rows.column(COMMIT_TIME)).cast(pa.string())
+    if len(commit_times) <= _MANY_COMMITS:
+        return pc.is_in(times, value_set=pa.array(commit_times, pa.string()))
+    inside = pc.and_(pc.greater_equal(times, min(commit_times)), pc.less_equal(times, max(commit_times)))
+    return pc.fill_null(inside, fill_value=False)
 
 
 def log_batches(task: TaskContext, query: SliceQuery) -> list[LogBatch]:

@@ -1,0 +1,8 @@
+"""All stories of tables that Java Hudi writes, by name: importing the modules that tell them registers them."""
+
+from __future__ import annotations
+
+from interop import unseen_histories, unseen_indexes, unseen_merging
+from interop.unseen_story import STORIES
+
+__all__ = ["STORIES", "unseen_histories", "unseen_indexes", "unseen_merging"]

@@ -205,14 +205,15 @@ def open_base_file(storage: Storage, path: str, size: int) -> BaseFileReader:
         NotFoundError: it is gone.
 
     """
-    tail = storage.read(path, max(0, size - _TAIL_BYTES))
+    start = max(0, size - _TAIL_BYTES)
+    tail = storage.read(path, start, size - start)
     if len(tail) < _FOOTER_END or bytes(tail[-4:]) != _MAGIC:
         raise _corrupt(path, f"its {size} bytes do not end as a Parquet file does")
     length = int.from_bytes(tail[-8:-4], "little") + _FOOTER_END
     if length > size:
         raise _corrupt(path, f"its footer claims {length} of its {size} bytes")
     if length > len(tail):
-        tail = storage.read(path, size - length)
+        tail = storage.read(path, size - length, length)
     with _parsing(path):
         metadata = pq.read_metadata(pa.BufferReader(pa.py_buffer(tail[-length:])))
     return BaseFileReader(path, size, metadata, storage)

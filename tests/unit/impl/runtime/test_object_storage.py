@@ -28,6 +28,12 @@ def test_what_was_put_is_read_whole_and_in_parts(storage):
     assert (bytes(storage.read("a/b.txt")), bytes(storage.read("a/b.txt", 1, 2))) == (b"abcdef", b"bc")
 
 
+@pytest.mark.parametrize(("start", "length", "expected"), [(4, 5, b"ef"), (6, 2, b""), (9, 2, b""), (2, 0, b"")])
+def test_of_a_part_beyond_the_end_what_is_there_is_read(storage, start, length, expected):
+    storage.put("f", b"abcdef")
+    assert bytes(storage.read("f", start, length)) == expected
+
+
 def test_a_status_tells_size_and_time(storage):
     status = storage.put("a/b.txt", b"abc")
     assert (status.path, status.size) == ("a/b.txt", 3)

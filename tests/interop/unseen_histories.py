@@ -59,8 +59,8 @@ CONSISTENT: Final = {
 @story({**MOR, **CONSISTENT, "hoodie.parquet.max.file.size": "60000"})
 def consistent_resize(tell: Recorder) -> None:
     """Buckets of consistent hashing are split by clustering, between writes, and written while the split is planned."""
-    service = {name.replace(".", "__"): value for name, value in tell.options.items() if "bucket" in name.lower()}
-    service |= {"hoodie__parquet__max__file__size": "60000"}
+    own = {*CONSISTENT, "hoodie.parquet.max.file.size"}
+    service = {name.replace(".", "__"): value for name, value in tell.options.items() if name in own}
     tell.write("bulk_insert", some(range(40), 10, 0))
     tell.write("upsert", some(range(10), 20, 100))
     tell.service("clustering", **service)

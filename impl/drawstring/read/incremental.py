@@ -38,8 +38,9 @@ from drawstring.read.partition_values import partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition
 from drawstring.read.ranges import Bounds, CommitRange, commits_completed_in, parse_range
 from drawstring.read.schema import TableSchema, resolve_schema
-from drawstring.read.view import check_readable, load_snapshot, pending_compactions, replaced_file_groups
+from drawstring.read.view import check_readable, load_snapshot, pending_compactions, replaced_by
 from drawstring.timeline.load import read_payload
+from drawstring_spec.instants import Action
 from drawstring_spec.meta_fields import COMMIT_TIME
 from drawstring_spec.names import LogFileName, parse_data_file_name
 
@@ -197,10 +198,32 @@ def _slices(context: TableContext, commits: CommitRange, files: Sequence[BaseFil
         pending_compactions=pending_compactions(context, commits.timeline),
         query_time=commits.commit_times[-1],
     )
+    files = _without_replaced(context, commits, files)
     base_files = [f for f in files if isinstance(f, BaseFile)]
     chosen = choose_slices(base_files, [f for f in files if isinstance(f, LogFile)], facts)
-    replaced = replaced_file_groups(context, commits.timeline, facts.query_time)
-    return tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
+    return tuple(chosen[group] for group in sorted(chosen))
+
+
+def _without_replaced(
+    context: TableContext, commits: CommitRange, files: Sequence[BaseFile | LogFile]
+) -> list[BaseFile | LogFile]:
+    """Leave out what commits of the range have replaced, and what was written twice for a replacement under way.
+
+    As in Java, only commits of the range replace: what a write put into a file group that was replaced before is what
+    it wrote, though no snapshot shows it. While buckets are resized (consistent hashing), each record is written into
+    its old file group and its new one; Java returns it twice unless the range has the resize, and we return it once.
+    """
+    times, kept = set(commits.commit_times), list(files)
+    for instant in commits.timeline.completed(Action.REPLACE_COMMIT):
+        record = read_payload(context.ports.storage, context.config, instant) or {}
+        replaced = replaced_by(instant, record)
+        if instant.requested_time in times:
+            kept = [file for file in kept if file.group not in replaced]
+            continue
+        made = {FileGroupId(partition, str(stat["fileId"])) for partition, stat in stats_of(record)}
+        twice = {file.requested_time for file in kept if file.group in made}
+        kept = [file for file in kept if file.group not in replaced or file.requested_time not in twice]
+    return kept
 
 
 def _files_of(context: TableContext, commits: CommitRange) -> list[_Named]:

@@ -84,7 +84,10 @@ def _files(payload: Mapping[str, Any]) -> list[tuple[int, str]]:
     found = [
         (_is_log(stat["path"]), int(stat.get("fileSizeInBytes") or 0), str(stat["path"]))
         for _, stat in stats_of(payload)
-        if stat.get("path") and ((stat.get("numInserts") or 0) > 0 or (stat.get("numUpdateWrites") or 0) > 0)
+        # What names no file of the table was never a base file of it; rows are found by listing.
+        if stat.get("path")
+        and ".." not in stat["path"].split("/")
+        and ((stat.get("numInserts") or 0) > 0 or (stat.get("numUpdateWrites") or 0) > 0)
     ]
     return [(size, path) for _, size, path in sorted(found)]
 

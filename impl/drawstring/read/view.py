@@ -10,7 +10,8 @@ requested before the snapshot time is seen at it even if it completed later.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from drawstring.context import TableContext
 from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
@@ -209,15 +210,18 @@ def replaced_file_groups(context: TableContext, timeline: Timeline, as_of: str) 
     """
     replaced: set[FileGroupId] = set()
     for instant in timeline.completed(Action.REPLACE_COMMIT):
-        if instant.requested_time > as_of:
-            continue
-        metadata = read_payload(context.ports.storage, context.config, instant) or {}
-        by_partition = metadata.get("partitionToReplaceFileIds") or {}
-        if not isinstance(by_partition, dict):
-            raise CorruptFileError(f"The replace commit {instant.requested_time} does not say what it replaced.")
-        replaced |= {
-            FileGroupId(partition_path, file_id)
-            for partition_path, file_ids in by_partition.items()
-            for file_id in file_ids or ()
-        }
+        if instant.requested_time <= as_of:
+            replaced |= replaced_by(instant, read_payload(context.ports.storage, context.config, instant) or {})
     return frozenset(replaced)
+
+
+def replaced_by(instant: Instant, record: Mapping[str, Any]) -> frozenset[FileGroupId]:
+    """Return the file groups that one replace commit hides, as its record says. Raises `CorruptFileError`."""
+    by_partition = record.get("partitionToReplaceFileIds") or {}
+    if not isinstance(by_partition, dict):
+        raise CorruptFileError(f"The replace commit {instant.requested_time} does not say what it replaced.")
+    return frozenset(
+        FileGroupId(partition_path, file_id)
+        for partition_path, file_ids in by_partition.items()
+        for file_id in file_ids or ()
+    )

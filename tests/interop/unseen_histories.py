@@ -168,16 +168,13 @@ def odd_composite_keys(tell: Recorder) -> None:
     },
 )
 def overwrites(tell: Recorder) -> None:
-    """Partitions, then the table, are overwritten and deleted, with queries in between."""
+    """Partitions, then the table, are overwritten and deleted."""
     tell.write("upsert", pa.concat_tables([some(range(4), 10, 0), some(range(4, 8), 10, 0, "b")]))
     tell.write("upsert", pa.concat_tables([some(range(2), 20, 50), some(range(4, 6), 20, 50, "b")]))
     tell.write("insert_overwrite", some(range(2, 5), 1, 100, "b"))
-    tell.ask_all()
     tell.write("delete_partition", some(range(1), 1, 0), hoodie__datasource__write__partitions__to__delete="a")
-    tell.ask_all()
     tell.write("upsert", some(range(3), 5, 200))
     tell.write("insert_overwrite_table", some(range(6, 9), 1, 300, "c"))
-    tell.ask_all()
     tell.write("upsert", some(range(3), 1, 400))
 
 
@@ -192,7 +189,6 @@ def restored(tell: Recorder) -> None:
     tell.write("delete", some(range(1), 99, 0))
     gone = [i["completion_time"] for i in tell.java.timeline(tell.path) if i["completion_time"]]
     tell.java.call(tell.path, "rollback_to_savepoint", f"instant_time => '{times[-1]}'")
-    tell.ask_all()
     for time in gone:
         tell.ask(type="time_travel", as_of=time)
         tell.ask(type="incremental_completion", start=time, end=None)

@@ -42,6 +42,7 @@ _FOOTER_END: Final = 8  # length of the footer, then the magic
 _MAGIC: Final = b"PAR1"
 _MAX_GAP_BYTES: Final = 256 * 1024  # Ranges closer than this are fetched as one.
 _MAX_FOOTER_BYTES: Final = 16 * 1024 * 1024  # It is parsed value by value.
+_SMALL_DICTIONARY_BYTES: Final = 64 * 1024  # All of it is read, for however few rows.
 _WORTH_A_BLOOM_FILTER: Final = 4
 """Pages of keys from which on it is cheaper to ask the bloom filter first."""
 
@@ -71,6 +72,7 @@ class PagedFile:
         self._fetched: _Ranges = []
         self._layout = self._read_layout()
         self._pages: dict[tuple[int, str], Pages] = {}
+        self._found: tuple[str, Numbers, pa.ChunkedArray] | None = None
 
     def _read_layout(self) -> Layout:
         self._fetch([(max(0, self._size - _TAIL_BYTES), self._size)])
@@ -85,7 +87,8 @@ class PagedFile:
                 f"The base file {self._path} has a footer of {length} bytes, which is too large for look-ups.",
                 way_out="Read the rows with a filter on the column _hoodie_record_key.",
             )
-        self._fetch([(self._size - length, self._size)])
+        # What was fetched already is not fetched again: with a bloom filter in it, a footer is as large as some files.
+        self._fetch([(self._size - length, max(self._size - length, self._size - _TAIL_BYTES))])
         with self._parsing():
             return parse_layout(self._bytes(self._size - length, self._size - _FOOTER_END), self._size)
 
@@ -112,6 +115,7 @@ class PagedFile:
                 keys = fewer
                 candidates = self._candidates(column, keys)
         found = [np.empty(0, np.int64)]
+        chunks: list[pa.Array] = []
         first = 0
         for index, (pages, group) in enumerate(zip(candidates, self._layout.row_groups, strict=True)):
             if len(pages):
@@ -120,8 +124,12 @@ class PagedFile:
                 hits = pc.is_in(held, value_set=keys.cast(held.type))
                 local = np.flatnonzero(hits.to_numpy(zero_copy_only=False))
                 found.append(first + _positions(self._pages_of(index, column), pages)[local])
+                chunks += held.take(pa.array(local)).chunks
             first += group.num_rows
-        return np.concatenate(found)
+        rows = np.concatenate(found)
+        if chunks:
+            self._found = column, rows, pa.chunked_array(chunks)
+        return rows
 
     def _possible(self, keys: pa.Array) -> pa.Array:
         """Keys inside the range that the footer states."""
@@ -165,6 +173,13 @@ class PagedFile:
 
         """
         names = [name for name in names if name in self._layout.columns]
+        known = None if self._found is None or self._found[1] is not rows else self._found[0]
+        if self._found is not None and known in names and known not in dictionary_columns:
+            # The keys of these rows are what they were found by.
+            column, _, keys = self._found
+            others = self.read(rows, [name for name in names if name != column], dictionary_columns=dictionary_columns)
+            columns = dict(zip(others.column_names, others.columns, strict=True)) | {column: keys}
+            return pa.table({name: columns[name] for name in names})
         parts: list[pa.Table] = []
         first = 0
         for index, group in enumerate(self._layout.row_groups):
@@ -198,12 +213,14 @@ class PagedFile:
             together.setdefault(signature.tobytes(), []).append(name)
         self._fetch([place for name in names for place in self._places(index, name, wanted[name])])
         columns: dict[str, pa.ChunkedArray] = {}
+        coded = [name for name in names if self._is_coded_text(index, name) and name not in dictionary]
         for group in together.values():
-            table = self._read_pages(index, group, wanted, dictionary)
+            table = self._read_pages(index, group, wanted, [*dictionary, *coded])
             held = _positions(self._pages_of(index, group[0]), wanted[group[0]])
             with self._parsing():
                 table = checked(table.take(pa.array(np.searchsorted(held, rows))))
-            columns.update(zip(table.column_names, table.columns, strict=True))
+                columns.update(zip(table.column_names, table.columns, strict=True))
+                columns.update({name: _plain(columns[name]) for name in coded if name in group})
         return pa.table({name: columns[name] for name in names})
 
     def _read_pages(
@@ -259,6 +276,13 @@ class PagedFile:
         first = self._chunk(group, column).start
         places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
         return [(first, int(pages.starts[0])), *places]
+
+    def _is_coded_text(self, index: int, column: str) -> bool:
+        """Whether texts of a row group are cheaper to read as what stands in its dictionary: few are wanted of many."""
+        if column not in self._layout.texts:
+            return False
+        chunk = self._chunk(self._layout.row_groups[index], column)
+        return chunk.by_dictionary and chunk.data_start - chunk.start <= _SMALL_DICTIONARY_BYTES
 
     def _chunk(self, group: RowGroup, column: str) -> Chunk:
         """The chunk of a column; the first one, where it is nested."""
@@ -324,6 +348,11 @@ class PagedFile:
             way_out="Restore the file from a copy, or roll the table back to an instant before it; nothing was "
             "changed.",
         )
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A dictionary column's values, where they are not plain already."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _merged(ranges: _Ranges, gap: int) -> _Ranges:

@@ -35,6 +35,11 @@ Numbers = npt.NDArray[np.int64]
 
 _TOKENS: Final = 7
 """Of a page's location in an offset index: three fields, a type before each, and the end of the structure."""
+_BYTE_ARRAY: Final = 6
+_UTF_8: Final = 0
+_DICTIONARY: Final = (2, 8)
+_DATA_PAGES: Final = (0, 3)
+"""A physical type, a logical one, encodings and kinds of pages, by their numbers in the format."""
 _TYPES: Final = ((0, 0x16), (2, 0x15), (4, 0x16), (6, 0x00))
 
 
@@ -78,6 +83,7 @@ class Chunk:
         end: behind its last page.
         offset_index: where its pages' locations stand, start and end; None where it has none.
         column_index: where its pages' bounds stand, likewise.
+        by_dictionary: whether the footer says that all its values stand in its dictionary.
 
     """
 
@@ -90,6 +96,7 @@ class Chunk:
     end: int
     offset_index: tuple[int, int] | None
     column_index: tuple[int, int] | None
+    by_dictionary: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,7 @@ class Layout:
         root: name of the schema.
         columns: raw elements of the schema by top-level column, in their order.
         flat: columns that have one leaf and no nesting.
+        texts: those of them that are UTF-8 texts.
         row_groups: in their order.
         entries: key/value entries.
 
@@ -120,6 +128,7 @@ class Layout:
     root: bytes
     columns: dict[str, list[bytes]]
     flat: frozenset[str]
+    texts: frozenset[str]
     row_groups: tuple[RowGroup, ...]
     entries: dict[str, bytes]
 
@@ -133,13 +142,14 @@ def parse_layout(footer: bytes, file_size: int) -> Layout:
 
     """
     parts = parse_struct(footer)
-    root, columns, flat = _schema(footer, parts.items_of(2, Struct))
+    root, columns, flat, texts = _schema(footer, parts.items_of(2, Struct))
     return Layout(
         version=parts.number(1) or 1,
         created_by=parts.binary(6) if 6 in parts else None,
         root=root,
         columns=columns,
         flat=flat,
+        texts=texts,
         row_groups=tuple(_row_group(group, file_size) for group in parts.items_of(4, Struct)),
         entries={
             pair.binary(1).decode("utf-8", "replace"): pair.binary(2) for pair in parts.items_of(5, Struct) if 2 in pair
@@ -147,9 +157,11 @@ def parse_layout(footer: bytes, file_size: int) -> Layout:
     )
 
 
-def _schema(footer: bytes, elements: Sequence[Struct]) -> tuple[bytes, dict[str, list[bytes]], frozenset[str]]:
+def _schema(
+    footer: bytes, elements: Sequence[Struct]
+) -> tuple[bytes, dict[str, list[bytes]], frozenset[str], frozenset[str]]:
     columns: dict[str, list[bytes]] = {}
-    flat = set()
+    flat, texts = set(), set()
     at = 1
     while at < len(elements):
         first, left = at, 1
@@ -159,8 +171,10 @@ def _schema(footer: bytes, elements: Sequence[Struct]) -> tuple[bytes, dict[str,
         name = elements[first].binary(4).decode("utf-8")
         if at == first + 1 and elements[first].number(3) in (0, 1):
             flat.add(name)
+            if elements[first].number(1) == _BYTE_ARRAY and elements[first].number(6) == _UTF_8:
+                texts.add(name)
         columns[name] = [footer[element.start : element.end] for element in elements[first:at]]
-    return elements[0].binary(4), columns, frozenset(flat)
+    return elements[0].binary(4), columns, frozenset(flat), frozenset(texts)
 
 
 def _row_group(group: Struct, file_size: int) -> RowGroup:
@@ -195,6 +209,14 @@ def _chunk(chunk: Struct, file_size: int) -> Chunk:
         end=start + size,
         offset_index=_place(chunk.number(4), chunk.number(5), file_size),
         column_index=_place(chunk.number(6), chunk.number(7), file_size),
+        by_dictionary=start < data_start and _by_dictionary(meta.items_of(13, Struct)),
+    )
+
+
+def _by_dictionary(counts: Sequence[Struct]) -> bool:
+    """Whether all data pages refer to the dictionary, as the counts of pages by their encodings say."""
+    return bool(counts) and all(
+        one.number(2) in _DICTIONARY for one in counts if one.number(1) in _DATA_PAGES and one.number(3)
     )
 
 

@@ -134,6 +134,34 @@ def test_of_a_file_of_ours_a_look_up_decodes_a_page_of_each_column(monkeypatch):
     assert decoded == [2048, 2048]
 
 
+def test_keys_are_decoded_once(monkeypatch):
+    content = of_our_writer(rows_of())
+    expected = whole(content)
+    _, file = stored(content)
+    decoded = []
+    read = pq.ParquetFile.read
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda f, **k: (decoded.append(f.schema_arrow.names), read(f, **k))[1])
+    rows = file.rows_of_keys(KEY, pa.array(["key-010000", "key-000007"]))
+    found = file.read(rows, ["word", KEY, "number"])
+    assert decoded == [[KEY], ["number", "word"]]
+    assert found.equals(expected.select(["word", KEY, "number"]).take(pa.array([7, 10_000])))
+    assert file.read(np.array([7]), [KEY]).column(KEY).to_pylist() == ["key-000007"]
+
+
+def test_texts_of_a_dictionary_are_looked_up_only_for_the_rows_that_are_wanted(monkeypatch):
+    content = written(rows_of(), write_page_index=True)
+    expected = whole(content)
+    _, file = stored(content)
+    asked = []
+    open_parquet = module.open_parquet
+    monkeypatch.setattr(
+        module, "open_parquet", lambda c, **k: (asked.append(k["dictionary_columns"]), open_parquet(c, **k))[1]
+    )
+    found = file.read(np.array([3, 5_000]), ["word", "number"])
+    assert asked == [["word"]]
+    assert found.equals(expected.select(["word", "number"]).take(pa.array([3, 5_000])))
+
+
 def test_of_a_large_file_only_the_pages_that_are_needed_are_fetched(monkeypatch):
     monkeypatch.setattr(module, "_MAX_GAP_BYTES", 0)
     monkeypatch.setattr(module, "_TAIL_BYTES", 32 * 1024)

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from drawstring.data.schema import arrow_to_avro
 from drawstring.data import base_file_reader
+from drawstring.data.schema import arrow_to_avro
 from drawstring.errors import CorruptFileError, InputError, NotFoundError
 from drawstring.read.arrow_reader import read_snapshot
 from drawstring.read.view import load_snapshot

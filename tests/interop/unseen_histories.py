@@ -50,6 +50,9 @@ CONSISTENT: Final = {
     "hoodie.clustering.plan.strategy.class": (
         "org.apache.hudi.client.clustering.plan.strategy.SparkConsistentBucketClusteringPlanStrategy"
     ),
+    "hoodie.clustering.updates.strategy": (
+        "org.apache.hudi.client.clustering.update.strategy.SparkConsistentBucketDuplicateUpdateStrategy"
+    ),
     "hoodie.clustering.execution.strategy.class": (
         "org.apache.hudi.client.clustering.run.strategy.SparkConsistentBucketClusteringExecutionStrategy"
     ),
@@ -189,10 +192,10 @@ def restored(tell: Recorder) -> None:
     tell.write("delete", some(range(1), 99, 0))
     gone = [i["completion_time"] for i in tell.java.timeline(tell.path) if i["completion_time"]]
     tell.java.call(tell.path, "rollback_to_savepoint", f"instant_time => '{times[-1]}'")
+    tell.write("upsert", some(range(1, 4), 15, 300))
     for time in gone:
         tell.ask(type="time_travel", as_of=time)
         tell.ask(type="incremental_completion", start=time, end=None)
-    tell.write("upsert", some(range(1, 4), 15, 300))
 
 
 BY_TIME: Final = {

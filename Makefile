@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)     ## the main job on real flights: write, correct, delete, time travel, two writers in conflict
 	@$(BIN)/drawstring demo
 
-test: $(STAMP)     ## all tests but interop; says what was skipped for want of Java
+test: $(STAMP)     ## all tests but interop and long explorations; says what was skipped for want of Java
 	@$(BIN)/python tools/run_tests.py
 
 golden: $(STAMP)   ## all 885 golden queries of Java's tables, on the embedded engine and on Spark
@@ -43,10 +43,11 @@ bench: $(STAMP)    ## ratios against Spark's Parquet, deltalake, hudi-rs and Jav
 bench-model: $(STAMP)  ## distinct states a second of the model's explorer beside TLC, as a ratio of times
 	@$(BIN)/python -m tests.bench --section model --out artifacts/bench-model.json
 
-tla: $(STAMP)      ## TLC and the explorer on every model of tla/manifest.toml but the largest, as a table; RECORD=1 writes run times
+tla: $(STAMP)      ## TLC and the explorer on all models but the largest (RECORD=1 keeps run times), and long explorations
 	@$(BIN)/python -m tests.unit.model.tlc_table $(if $(RECORD),--record)
+	@$(BIN)/python -m pytest -q -m large tests/unit/model
 
-tla-large: $(STAMP)  ## the same on the largest models
+tla-large: $(STAMP)  ## TLC and the explorer on the largest models of tla/manifest.toml
 	@$(BIN)/python -m tests.unit.model.tlc_table --large $(if $(RECORD),--record)
 
 interop: $(STAMP)  ## Java Hudi 1.0.2 and hudi-rs read and continue our tables; status 77: Java Hudi is not to be had

@@ -1,8 +1,9 @@
 """Run what `make test` promises, and say plainly what was skipped and why.
 
 Two processes, one after the other: all tests that need no Java, spread over the cores, then the tests on Spark
-with one session for all. Tests against Java Hudi are not among them: they are `make interop`. JUnit reports go to
-``artifacts/``. Arguments are handed on to both pytest runs: ``tools/run_tests.py -k lock``.
+with one session for all. Tests against Java Hudi are not among them: they are `make interop`; nor are explorations
+that take minutes: they are part of `make tla`. JUnit reports go to ``artifacts/``. Arguments are handed on to both
+pytest runs: ``tools/run_tests.py -k lock``.
 
 The exit code is 0 only if every test that ran passed, some did run, and each run found tests and wrote its report
 (with arguments, a run may find none).
@@ -64,7 +65,7 @@ def parts(processes: int) -> tuple[Part, ...]:
     """The runs, in order."""
     spread = ("-n", str(processes), "--dist", "worksteal")
     return (
-        Part("plain", "everything that needs no Java", ("-m", "not spark and not interop", *spread)),
+        Part("plain", "everything that needs no Java", ("-m", "not spark and not interop and not large", *spread)),
         Part("spark", "on Spark", ("-m", "spark and not interop")),
     )
 

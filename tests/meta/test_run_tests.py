@@ -70,7 +70,7 @@ def test_all_is_not_well_after(tool: ModuleType, tmp_path: Path, report: str | N
     assert not tool.is_good([_outcome(tool, tmp_path, report, exit_code)])
 
 
-def test_every_test_belongs_to_one_part_or_to_interop(tool: ModuleType) -> None:
+def test_every_test_belongs_to_one_part_to_interop_or_to_the_large_ones(tool: ModuleType) -> None:
     selections = [part.arguments[1] for part in tool.parts(2)]
 
-    assert selections == ["not spark and not interop", "spark and not interop"]
+    assert selections == ["not spark and not interop and not large", "spark and not interop"]

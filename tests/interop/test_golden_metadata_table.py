@@ -92,8 +92,7 @@ def test_the_listing_is_what_is_on_storage(case, contexts):
     assert metadata is not None
     partitions = metadata.all_partitions()
     listed = {
-        (f"{row['partition_path']}/{row['name']}".lstrip("/"), row["size"])
-        for row in metadata.files(partitions).to_pylist()
+        (f"{row['partition_path']}/{row['name']}".lstrip("/"), row["size"]) for row in metadata.all_files().to_pylist()
     }
     stored = set()
     for partition in list_partitions(context.ports.storage):

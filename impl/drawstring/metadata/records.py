@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +29,9 @@ BLOOM_FILTERS: Final = "bloom_filters"
 RECORD_INDEX: Final = "record_index"
 SECONDARY_INDEX_PREFIX: Final = "secondary_index_"
 EXPRESSION_INDEX_PREFIX: Final = "expr_index_"
+
+_SCHEMAS_KEPT: Final = 8
+"""Schemas of the metadata table's files, parsed: it has one, and another for each release of Hudi that wrote to it."""
 
 
 class Payload(StrEnum):
@@ -92,10 +95,15 @@ def decode_payloads(schema: str, values: pa.ChunkedArray, payload: Payload, *, p
     target = payload_type(payload)
     if len(values) == 0:
         return pa.array([], target)
-    decoded = decode_records(parse_avro(schema), _one_chunk(values), path=path)
+    decoded = decode_records(_parsed_schema(schema), _one_chunk(values), path=path)
     if decoded.type.get_field_index(payload.value) < 0:
         return pa.nulls(len(decoded), target)
     return _aligned(decoded.field(payload.value), target)
+
+
+@lru_cache(maxsize=_SCHEMAS_KEPT)
+def _parsed_schema(text: str) -> dict[str, Any]:
+    return parse_avro(text)
 
 
 def decode_files(schema: str, values: pa.ChunkedArray, *, path: str) -> pa.Table:
@@ -135,6 +143,7 @@ def _tells_files(kind: pa.DataType) -> bool:
     return bool(info.get("size") == pa.int64() and info.get("isDeleted") == pa.bool_())
 
 
+@lru_cache(maxsize=_SCHEMAS_KEPT)
 def _files_schema(text: str) -> dict[str, Any]:
     """The schema with all payloads but one as what they are when absent: one byte, that of a union's null."""
     schema = parse_avro(text)

@@ -129,12 +129,16 @@ class MetadataTable:
         """
         if not partition_paths:
             return _file_table(pa.array([], pa.string()), pa.array([], pa.string()), pa.array([], pa.int64()))
-        rows = self._live_files(pa.array([partition_identifier(path) for path in partition_paths], pa.string()))
-        keys = rows.column("key")
-        paths = pc.if_else(pc.equal(keys, partition_identifier("")), "", keys)
-        return _file_table(paths, rows.column("name"), rows.column("size"))
+        return _files_of(self._live_files(pa.array([partition_identifier(p) for p in partition_paths], pa.string())))
 
-    def _live_files(self, keys: pa.Array) -> pa.Table:
+    def all_files(self) -> pa.Table:
+        """Files of all partitions, as `files`; all records are read at once."""
+        rows = self._live_files(None)
+        is_partition = pc.equal(rows.column("key"), ALL_PARTITIONS)
+        partitions = rows.filter(is_partition).column("name").combine_chunks()
+        return _files_of(rows.filter(pc.and_not(pc.is_in(rows.column("key"), value_set=partitions), is_partition)))
+
+    def _live_files(self, keys: pa.Array | None) -> pa.Table:
         rows = self._merged(FILES, Question(keys=keys))
         return rows.filter(pc.invert(rows.column("isDeleted")))
 
@@ -238,6 +242,12 @@ class MetadataTable:
 def partition_hashes(partition_paths: Sequence[str]) -> list[str]:
     """What stands for partitions in the keys of statistics."""
     return [hashed_name(partition_identifier(path)) for path in partition_paths]
+
+
+def _files_of(rows: pa.Table) -> pa.Table:
+    keys = rows.column("key")
+    paths = pc.if_else(pc.equal(keys, partition_identifier("")), "", keys)
+    return _file_table(paths, rows.column("name"), rows.column("size"))
 
 
 def _file_table(paths: pa.Array, names: pa.Array, sizes: pa.Array) -> pa.Table:

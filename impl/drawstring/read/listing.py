@@ -68,7 +68,7 @@ def _parsed(listed: Iterable[_Listed], extensions: Collection[str]) -> tuple[lis
 
 
 def _in_metadata(metadata: MetadataTable) -> Iterator[_Listed]:
-    files = metadata.files(metadata.all_partitions())
+    files = metadata.all_files()
     strange = {partition for partition in files.column("partition_path").unique().to_pylist() if _is_strange(partition)}
     columns = (files.column(name).to_pylist() for name in ("partition_path", "name", "size"))
     for partition_path, name, size in zip(*columns, strict=True):

@@ -22,6 +22,14 @@ def names(metadata: MetadataTable, partition: str = "p") -> list[str]:
     return metadata.files([partition])["name"].to_pylist()
 
 
+def test_files_of_a_partition_that_the_table_does_not_have_are_not_among_all_files():
+    made = make()
+    made.base("files", {"p": files(a=1), "gone": files(b=2), "__all_partitions__": files(p=0)})
+    metadata = made.open()
+    assert metadata.all_files().to_pylist() == [{"partition_path": "p", "name": "a", "size": 1}]
+    assert names(metadata, "gone") == ["b"]
+
+
 def test_a_table_without_one_has_none():
     assert MetadataTable.open(HandMadeTable().context()) is None
 
@@ -50,6 +58,7 @@ def test_listings_of_base_and_log_files_are_joined():
     made.log("files", at(1), {"p": files(a=None, c=3), "__all_partitions__": files(q=0)})
     metadata = made.open()
     assert (names(metadata), metadata.all_partitions()) == (["b", "c"], ["p", "q"])
+    assert metadata.all_files().equals(metadata.files(["p", "q"]))
 
 
 def test_an_unpartitioned_table_has_the_partition_without_a_name():

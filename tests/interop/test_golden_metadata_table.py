@@ -90,7 +90,6 @@ def test_the_listing_is_what_is_on_storage(case, contexts):
     timeline = load_timeline(context.ports.storage, context.config)
     metadata = MetadataTable.open(context, timeline)
     assert metadata is not None
-    partitions = metadata.all_partitions()
     listed = {
         (f"{row['partition_path']}/{row['name']}".lstrip("/"), row["size"]) for row in metadata.all_files().to_pylist()
     }

@@ -74,8 +74,16 @@ def varint(raw: bytes, at: int) -> tuple[int, int]:
     raise ValueError(f"the number at byte {at} has too many bytes")
 
 
-def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0) -> Struct:
-    """Return the structure that stands at `at`."""
+def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0, last_field: int | None = None) -> Struct:
+    """Return the structure that stands at `at`.
+
+    Args:
+        raw: the bytes.
+        at: where it begins.
+        depth: of nesting.
+        last_field: behind which fields are not wanted, and not looked at; `end` then lies before theirs.
+
+    """
     found = Struct()
     found.start = at
     field = 0
@@ -91,6 +99,9 @@ def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0) -> Struct:
         else:
             code, at = varint(raw, at)
             field = code >> 1 ^ -(code & 1)
+        if last_field is not None and field > last_field:
+            found.end = at
+            return found
         if kind in (TRUE, FALSE):
             found[field] = kind == TRUE
         elif I16 <= kind <= I64 and raw[at] < 0x80:  # most fields: not worth a call
@@ -135,6 +146,8 @@ def _list(raw: bytes, at: int, depth: int) -> tuple[list[Any], int]:
         raise ValueError(f"the list at byte {at} claims more elements than there are bytes")
     if kind == BINARY:
         return _texts(raw, count, at)
+    if kind in (TRUE, FALSE):
+        return [byte == TRUE for byte in raw[at : at + count]], at + count
     values = []
     for _ in range(count):
         value, at = _value(raw, kind, at, depth + 1)

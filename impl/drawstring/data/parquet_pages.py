@@ -309,7 +309,7 @@ def pages_with(raw: bytes, num_pages: int, keys: Sequence[bytes]) -> Numbers:
         keys: sorted.
 
     """
-    index = parse_struct(raw)
+    index = parse_struct(raw, last_field=3)
     empty, least, greatest = index.items_of(1, bool), index.items_of(2, bytes), index.items_of(3, bytes)
     if not len(empty) == len(least) == len(greatest) == num_pages:
         raise ValueError("a column index has other pages than the offset index")

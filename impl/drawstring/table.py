@@ -24,7 +24,7 @@ from drawstring.options import Options
 from drawstring.ports import Ports
 from drawstring.protocol.write import WriteResult, run_write
 from drawstring.read.changes import changes
-from drawstring.read.lookup import lookup_rows
+from drawstring.read.repeated_lookup import RepeatedLookup
 from drawstring.read.schema import table_schema
 from drawstring.read.view import load_snapshot
 from drawstring.runtime import production_ports
@@ -46,13 +46,15 @@ if TYPE_CHECKING:
 class Table(TableExports):
     """A handle on one Hudi table. Made by `Table.create` and `Table.open`.
 
-    A handle keeps no state of the table: each operation sees the table as it is then. It may be used from several
-    threads, as far as its engine may; two writes at once need optimistic concurrency control, like two processes.
+    Each operation sees the table as it is then; what a handle keeps of one look-up for the next counts only while the
+    timeline is the same. It may be used from several threads, as far as its engine may; two writes at once need
+    optimistic concurrency control, like two processes.
     """
 
     def __init__(self, context: TableContext, engine: Engine) -> None:
         self._context = context
         self._engine = engine
+        self._lookups = RepeatedLookup()
 
     @classmethod
     def create(
@@ -307,7 +309,7 @@ class Table(TableExports):
         """Read the rows that have some record keys, as the table is now.
 
         With a record index in the table's metadata table only the file groups that hold a key are opened; without one,
-        what statistics cannot rule out.
+        what statistics cannot rule out. Look-ups through one handle fetch again only what earlier ones did not.
 
         Args:
             keys: record keys as texts, as the column ``_hoodie_record_key`` has them, or rows with the key columns
@@ -321,8 +323,7 @@ class Table(TableExports):
             CorruptFileError: a file of the table is damaged.
 
         """
-        context = self._refreshed()
-        return lookup_rows(context, load_snapshot(context), keys, columns=columns, meta_columns=meta_columns)
+        return self._lookups.rows(self._refreshed(), keys, columns=columns, meta_columns=meta_columns)
 
     def metadata(self) -> MetadataTable | None:
         """Open the table's metadata table; None where it has none, or ``hoodie.metadata.enable`` is false.

@@ -74,6 +74,21 @@ class PagedFile:
         self._pages: dict[tuple[int, str], Pages] = {}
         self._found: tuple[str, Numbers, pa.ChunkedArray] | None = None
 
+    @property
+    def path(self) -> str:
+        """Relative to the table's base path."""
+        return self._path
+
+    @property
+    def size(self) -> int:
+        """Of the file, in bytes."""
+        return self._size
+
+    @property
+    def num_fetched_bytes(self) -> int:
+        """How much of the file is in memory."""
+        return sum(end - start for start, end in self._fetched)
+
     def _read_layout(self) -> Layout:
         self._fetch([(max(0, self._size - _TAIL_BYTES), self._size)])
         tail = self._content[-_FOOTER_END:].tobytes()

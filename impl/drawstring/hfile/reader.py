@@ -10,6 +10,7 @@ import bisect
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -83,6 +84,7 @@ class HFileReader:
         self._path = path
         self._cache_bytes = cache_bytes
         self._cached = 0
+        self._lock = Lock()
         self._cache: OrderedDict[int, DataBlock | memoryview] = OrderedDict()
         self._trailer = self._read_trailer()
         self._codec = self._read_codec()
@@ -211,11 +213,17 @@ class HFileReader:
         return BlockContent(raw, self._codec, MAGIC_DATA, path=self._path, offset=entry.offset)
 
     def _keep(self, offset: int, block: DataBlock | memoryview) -> None:
-        old = self._cache.pop(offset, None)
-        self._cached += _size_of(block) - (0 if old is None else _size_of(old))
-        self._cache[offset] = block
-        while self._cached > self._cache_bytes and len(self._cache) > 1:
-            self._cached -= _size_of(self._cache.popitem(last=False)[1])
+        with self._lock:  # Look-ups of several threads may share a reader.
+            old = self._cache.pop(offset, None)
+            self._cached += _size_of(block) - (0 if old is None else _size_of(old))
+            self._cache[offset] = block
+            while self._cached > self._cache_bytes and len(self._cache) > 1:
+                self._cached -= _size_of(self._cache.popitem(last=False)[1])
+
+    @property
+    def num_kept_bytes(self) -> int:
+        """Memory that blocks take which are kept."""
+        return self._cached
 
     def meta_block(self, name: str) -> bytes | None:
         """Content of a named meta block, such as the bloom filter's text; None where there is none."""

@@ -19,7 +19,7 @@ from drawstring.hfile.reader import CACHE_BYTES, HFileReader
 from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import delete_records
 from drawstring.metadata.keys import file_group_indexes
-from drawstring.metadata.slices import Instants, MetadataSlice, latest_slices, open_hfile
+from drawstring.metadata.slices import WHOLE_FILE_BYTES, Instants, MetadataSlice, latest_slices, open_hfile
 from drawstring.metadata.storage import SubStorage
 from drawstring.ports import TaskContext, Tasks
 from drawstring_spec.hfile_format import SCHEMA_KEY
@@ -95,6 +95,15 @@ class PartitionReader:
         self._bases: dict[str, HFileReader] = {}
         self._blocks: dict[str, list[LogBlock]] = {}
         self._readers: dict[tuple[str, int], HFileReader] = {}
+
+    @property
+    def num_kept_bytes(self) -> int:
+        """Memory that what was fetched takes: log files, and of base files those that were fetched whole."""
+        bases = (one.base_file.size for one in self.slices if one.base_file is not None and one.file_id in self._bases)
+        whole = sum(size for size in bases if size <= WHOLE_FILE_BYTES)
+        blocks = sum(len(block.content) for found in list(self._blocks.values()) for block in found)
+        readers = [*self._bases.values(), *self._readers.values()]
+        return whole + blocks + sum(reader.num_kept_bytes for reader in readers)
 
     def sources(self, question: Question) -> list[list[Source]]:
         """What each file group says, oldest first; groups that cannot have the keys are not opened."""

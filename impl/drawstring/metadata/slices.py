@@ -27,7 +27,7 @@ INITIAL_PREFIX: Final = "0" * 14
 ArchivedTimes = Callable[[Collection[str]], Mapping[str, str]]
 
 _PARTITION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
-_WHOLE_FILE_BYTES: Final = 1024 * 1024
+WHOLE_FILE_BYTES: Final = 1024 * 1024
 """Up to this size one request for all of a file is cheaper than one for its index and one for a block."""
 
 
@@ -151,7 +151,7 @@ def _slice(
 def open_hfile(storage: SubStorage, status: FileStatus, *, cache_bytes: int = CACHE_BYTES) -> HFileReader:
     """Open a base file; small ones are fetched whole. It keeps up to `cache_bytes` of uncompressed blocks."""
     path = storage.path_of(status.path)
-    if status.size <= _WHOLE_FILE_BYTES:
+    if status.size <= WHOLE_FILE_BYTES:
         content = storage.read(status.path)
         if len(content) != status.size:
             raise CorruptFileError(

@@ -102,6 +102,11 @@ class MetadataTable:
         )
         return cls(storage, instants, context.config.metadata_partitions, context.ports.tasks)
 
+    @property
+    def num_kept_bytes(self) -> int:
+        """Memory that what was fetched takes."""
+        return sum(reader.num_kept_bytes for reader in list(self._readers.values()))
+
     def __contains__(self, partition: object) -> bool:
         return partition in self.partitions
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
 
 from drawstring.context import TableContext
 from drawstring.data.conform import widen
-from drawstring.data.paged_file import PagedFile
+from drawstring.data.kept_files import KeptFiles
 from drawstring.data.row_files import open_row_file
 from drawstring.errors import NotFoundError
 from drawstring.files import BaseFile
@@ -42,6 +42,7 @@ class FileQuery:
         written: the same for the schema of the file; None if it is read by name.
         record_keys: rows that have none of these keys (``string``) may be left out; None for all rows.
         keys_are_there: whether an index says that the file slice holds each of these keys; it decides only speed.
+        kept: files that earlier look-ups opened; likewise.
 
     """
 
@@ -52,6 +53,7 @@ class FileQuery:
     written: InternalField | None = None
     record_keys: pa.Array | None = None
     keys_are_there: bool = False
+    kept: KeptFiles | None = field(default=None, compare=False, repr=False)
 
 
 def file_query(context: TableContext, schema: TableSchema, needed: pa.Schema, file: BaseFile) -> FileQuery:
@@ -140,10 +142,12 @@ def _rows(storage: Storage, query: FileQuery) -> tuple[pa.Table, int]:
     """Columns of a file, and how many rows they have. With keys, only pages are read that hold one."""
     path, size, names, keys = query.file.path, query.file.size, _names(query), query.record_keys
     if keys is not None and path.endswith(_PARQUET):
-        paged = PagedFile(storage, path, size)
+        kept = query.kept or KeptFiles()
+        paged = kept.take(storage, path, size)
         if RECORD_KEY in paged.column_names:
             rows = paged.rows_of_keys(RECORD_KEY, keys, all_there=query.keys_are_there)
             found = paged.read(rows, names, dictionary_columns=_REPEATING) if len(rows) else pa.table({})
+            kept.keep(paged)
             return found, len(rows)
     file = open_row_file(storage, path, size)
     return file.read(names, dictionary_columns=_REPEATING), file.num_rows

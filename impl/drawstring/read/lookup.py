@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.context import TableContext
+from drawstring.data.kept_files import KeptFiles
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import InputError
 from drawstring.files import FileSlice, Snapshot
@@ -24,7 +25,7 @@ from drawstring.read.index_lookup import keys_by_group, slices_by_bloom_filters
 from drawstring.read.listing import metadata_of
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.operation_field import with_operation_field
-from drawstring.read.schema import resolve_schema
+from drawstring.read.schema import TableSchema, resolve_schema
 from drawstring.table_config import TableConfig
 from drawstring_spec.meta_fields import RECORD_KEY
 
@@ -36,6 +37,8 @@ def lookup_rows(
     *,
     columns: Sequence[str] | None = None,
     meta_columns: bool = True,
+    schema: TableSchema | None = None,
+    kept: KeptFiles | None = None,
 ) -> pa.Table:
     """Read the rows that have some record keys.
 
@@ -45,6 +48,8 @@ def lookup_rows(
         keys: record keys as texts, or rows with the key columns (anything that exports an Arrow stream).
         columns: as in `drawstring.read.arrow_reader.read_snapshot`.
         meta_columns: as there.
+        schema: what `lookup_schema` says; None to ask it.
+        kept: files that earlier look-ups in the same snapshot opened; None where none are kept.
 
     Returns:
         The rows, in the order of the table; keys that the table does not hold have none.
@@ -56,10 +61,7 @@ def lookup_rows(
 
     """
     wanted_keys = key_texts_of(keys, context.config)
-    schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
-    schema = with_operation_field(
-        context, snapshot.timeline, schema, as_of=snapshot.as_of, columns=columns, meta_columns=meta_columns
-    )
+    schema = schema or lookup_schema(context, snapshot, columns, meta_columns=meta_columns)
     available = query_schema(context, schema)
     wanted = wanted_columns(available, columns, meta_columns=meta_columns)
     has_key = RECORD_KEY in available.names
@@ -76,15 +78,24 @@ def lookup_rows(
         chosen = slices_by_bloom_filters(metadata, chosen, wanted_keys)
     queries = [slice_query(context, schema, snapshot, needed, one) for one in chosen if len(wanted_keys)]
     if groups is not None:
-        queries = [
-            _with_keys(query, groups[one.group], are_there=True) for query, one in zip(queries, chosen, strict=True)
-        ]
+        with_slices = zip(queries, chosen, strict=True)
+        queries = [_with_keys(query, groups[one.group], kept, are_there=True) for query, one in with_slices]
     elif has_key:
-        queries = [_with_keys(query, wanted_keys, are_there=False) for query in queries]
+        queries = [_with_keys(query, wanted_keys, kept, are_there=False) for query in queries]
     tables = context.ports.tasks.run(read_slice, queries, label="look rows up")
     table = pa.concat_tables(tables) if tables else needed.empty_table()
     found = table.column(RECORD_KEY) if has_key else record_keys(table, context.config)
     return table.filter(pc.is_in(found, value_set=wanted_keys)).select(wanted.names)
+
+
+def lookup_schema(
+    context: TableContext, snapshot: Snapshot, columns: Sequence[str] | None, *, meta_columns: bool
+) -> TableSchema:
+    """Return the table's schema for a look-up, arguments as of `lookup_rows`; a commit and a footer are read for it."""
+    schema = resolve_schema(context, snapshot.timeline, snapshot.as_of)
+    return with_operation_field(
+        context, snapshot.timeline, schema, as_of=snapshot.as_of, columns=columns, meta_columns=meta_columns
+    )
 
 
 def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
@@ -113,7 +124,7 @@ def key_texts_of(keys: Any, config: TableConfig) -> pa.Array:
     return pc.unique(texts.drop_null())
 
 
-def _with_keys(query: SliceQuery, keys: pa.Array, *, are_there: bool) -> SliceQuery:
+def _with_keys(query: SliceQuery, keys: pa.Array, kept: KeptFiles | None, *, are_there: bool) -> SliceQuery:
     if query.base is None:
         return query
-    return replace(query, base=replace(query.base, record_keys=keys, keys_are_there=are_there))
+    return replace(query, base=replace(query.base, record_keys=keys, keys_are_there=are_there, kept=kept))

@@ -7,7 +7,6 @@ own, in memory. Files are untrusted: what cannot be read is a `CorruptFileError`
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -46,7 +45,8 @@ _SMALL_DICTIONARY_BYTES: Final = 64 * 1024  # All of it is read, for however few
 _WORTH_A_BLOOM_FILTER: Final = 4
 """Pages of keys from which on it is cheaper to ask the bloom filter first."""
 
-_Ranges = list[tuple[int, int]]
+_Ranges = npt.NDArray[np.int64]
+"""Parts of a file, one in each row: where it begins, and behind it."""
 
 
 class PagedFile:
@@ -69,7 +69,7 @@ class PagedFile:
         # Memory that is never touched is never taken from the system: what is not fetched costs nothing.
         self._content = np.empty(size, np.uint8)
         self._view = self._content.data
-        self._fetched: _Ranges = []
+        self._fetched: _Ranges = np.empty((0, 2), np.int64)
         self._layout = self._read_layout()
         self._pages: dict[tuple[int, str], Pages] = {}
         self._found: tuple[str, Numbers, pa.ChunkedArray] | None = None
@@ -87,10 +87,10 @@ class PagedFile:
     @property
     def num_fetched_bytes(self) -> int:
         """How much of the file is in memory."""
-        return sum(end - start for start, end in self._fetched)
+        return int(np.diff(self._fetched).sum())
 
     def _read_layout(self) -> Layout:
-        self._fetch([(max(0, self._size - _TAIL_BYTES), self._size)])
+        self._fetch(_range(max(0, self._size - _TAIL_BYTES), self._size))
         tail = self._content[-_FOOTER_END:].tobytes()
         if self._size < _FOOTER_END or tail[-4:] != _MAGIC:
             raise self._corrupt(f"its {self._size} bytes do not end as a Parquet file does")
@@ -103,7 +103,7 @@ class PagedFile:
                 way_out="Read the rows with a filter on the column _hoodie_record_key.",
             )
         # What was fetched already is not fetched again: with a bloom filter in it, a footer is as large as some files.
-        self._fetch([(self._size - length, max(self._size - length, self._size - _TAIL_BYTES))])
+        self._fetch(_range(self._size - length, max(self._size - length, self._size - _TAIL_BYTES)))
         with self._parsing():
             return parse_layout(self._bytes(self._size - length, self._size - _FOOTER_END), self._size)
 
@@ -172,7 +172,7 @@ class PagedFile:
             pages, chunk = self._pages_of(index, column), self._chunk(group, column)
             picked = np.arange(len(pages.starts) if texts else 0)
             if texts and chunk.column_index is not None and chunk.offset_index is not None:
-                self._fetch([chunk.column_index])
+                self._fetch(_range(*chunk.column_index))
                 with self._parsing():
                     picked = pages_with(self._bytes(*chunk.column_index), len(pages.starts), texts)
             found.append(picked)
@@ -220,13 +220,16 @@ class PagedFile:
             return pa.table({})
         self._load_indexes(index, names)
         together: dict[bytes, list[str]] = {}
+        picked: dict[bytes, Numbers] = {}
         wanted: dict[str, Numbers] = {}
         for name in names:
             pages = self._pages_of(index, name)
-            wanted[name] = pages.of_rows(rows)
-            signature = np.stack([pages.first_rows[wanted[name]], pages.row_counts()[wanted[name]]])
-            together.setdefault(signature.tobytes(), []).append(name)
-        self._fetch([place for name in names for place in self._places(index, name, wanted[name])])
+            begins = pages.first_rows.tobytes()
+            if begins not in picked:
+                picked[begins] = pages.of_rows(rows)
+            wanted[name] = picked[begins]
+            together.setdefault(begins, []).append(name)
+        self._fetch(np.concatenate([self._places(index, name, wanted[name]) for name in names]))
         columns: dict[str, pa.ChunkedArray] = {}
         coded = [name for name in names if self._is_coded_text(index, name) and name not in dictionary]
         for group in together.values():
@@ -245,7 +248,7 @@ class PagedFile:
         group = self._layout.row_groups[index]
         chosen = set(names)
         ordered = [name for name in self._layout.columns if name in chosen]
-        self._fetch([place for name in ordered for place in self._places(index, name, wanted[name])])
+        self._fetch(np.concatenate([self._places(index, name, wanted[name]) for name in ordered] or [_range(0, 0)]))
         pieces = [
             self._piece(chunk, self._pages_of(index, chunk.column), wanted[chunk.column])
             for chunk in group.chunks
@@ -286,11 +289,10 @@ class PagedFile:
         """Bytes that some pages of a column take, with the dictionary before them."""
         group = self._layout.row_groups[index]
         if column not in self._layout.flat:
-            return [(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column]
+            return np.array([(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column], np.int64)
         pages = self._pages_of(index, column)
-        first = self._chunk(group, column).start
-        places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
-        return [(first, int(pages.starts[0])), *places]
+        dictionary = _range(self._chunk(group, column).start, int(pages.starts[0]))
+        return np.concatenate([dictionary, np.stack([pages.starts[wanted], pages.ends[wanted]], axis=1)])
 
     def _is_coded_text(self, index: int, column: str) -> bool:
         """Whether texts of a row group are cheaper to read as what stands in its dictionary: few are wanted of many."""
@@ -317,7 +319,7 @@ class PagedFile:
         places = [chunk.offset_index for chunk in chunks if chunk.offset_index is not None]
         if not places:
             return
-        self._fetch(places)
+        self._fetch(np.array(places, np.int64))
         with self._parsing():
             found = parse_offset_indexes([self._bytes(*place) for place in places], chunks, group.num_rows)
         self._pages.update({(index, chunk.column): pages for chunk, pages in zip(chunks, found, strict=True)})
@@ -327,19 +329,20 @@ class PagedFile:
 
     def _fetch(self, places: _Ranges) -> None:
         """Fill in some ranges of the file, those that lie close together by one request."""
-        merged = _merged([place for place in places if not self._has(*place)], _MAX_GAP_BYTES)
-        for start, end in merged:
+        starts, ends = places[:, 0], places[:, 1]
+        missing = starts < ends
+        if len(self._fetched):
+            at = np.searchsorted(self._fetched[:, 0], starts, side="right") - 1
+            missing &= (at < 0) | (ends > self._fetched[at, 1])
+        if not missing.any():
+            return
+        merged = _merged(places[missing], _MAX_GAP_BYTES)
+        for start, end in merged.tolist():
             content = self._storage.read(self._path, start, end - start)
             if len(content) != end - start:
                 raise self._corrupt(f"it ends before byte {end}")
             self._view[start:end] = content
-        if merged:
-            self._fetched = _merged(self._fetched + merged, 0)
-
-    def _has(self, start: int, end: int) -> bool:
-        """Whether a range is filled in already, or empty."""
-        at = bisect.bisect_right(self._fetched, (start, self._size)) - 1
-        return start >= end or (at >= 0 and end <= self._fetched[at][1])
+        self._fetched = _merged(np.concatenate([self._fetched, merged]), 0)
 
     @contextmanager
     def _parsing(self) -> Iterator[None]:
@@ -370,15 +373,16 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
+def _range(start: int, end: int) -> _Ranges:
+    return np.array([(start, end)], np.int64)
+
+
 def _merged(ranges: _Ranges, gap: int) -> _Ranges:
-    """Ranges in their order, those with no more than a gap between them as one."""
-    merged: _Ranges = []
-    for start, end in sorted(ranges):
-        if merged and start - merged[-1][1] <= gap:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+    """Ranges in their order, those with no more than a gap between them as one. There is one at least."""
+    starts, ends = ranges[np.argsort(ranges[:, 0], kind="stable")].T
+    ends = np.maximum.accumulate(ends)
+    cuts = np.flatnonzero(starts[1:] > ends[:-1] + gap)
+    return np.stack([starts[np.append(0, cuts + 1)], ends[np.append(cuts, len(ends) - 1)]], axis=1)
 
 
 def _positions(pages: Pages, wanted: Numbers) -> Numbers:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -43,7 +44,7 @@ _DATA_PAGES: Final = (0, 3)
 _TYPES: Final = ((0, 0x16), (2, 0x15), (4, 0x16), (6, 0x00))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pages:
     """The data pages of a column chunk, one behind the other.
 
@@ -66,6 +67,10 @@ class Pages:
 
     def row_counts(self) -> Numbers:
         """Rows of each page."""
+        return self._row_counts
+
+    @cached_property
+    def _row_counts(self) -> Numbers:
         return np.diff(np.append(self.first_rows, self.num_rows))
 
 

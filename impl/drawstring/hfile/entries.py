@@ -7,6 +7,7 @@ not add up are they walked through one by one. All else is arithmetic on columns
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -175,7 +176,10 @@ def are_whole_entries(content: bytes) -> bool:
 def last_entry(content: bytes) -> tuple[int, bytes] | None:
     """Return where the last entry begins whose key is whole, and its row key; None where no key of Hudi's is seen."""
     end = content.rfind(_KEY_END)
-    for size in range(min(end - _SIZES_BYTES - _ROW_SIZE_BYTES, _MAX_ROW_BYTES) + 1):
+    longest = min(end - _SIZES_BYTES - _ROW_SIZE_BYTES, _MAX_ROW_BYTES)
+    # Most rows are as long as the first one.
+    first = int.from_bytes(content[_SIZES_BYTES : _SIZES_BYTES + _ROW_SIZE_BYTES], "big")
+    for size in itertools.chain((first,) if first <= longest else (), range(longest + 1)):
         start = end - size - _ROW_SIZE_BYTES - _SIZES_BYTES
         key_start = start + _SIZES_BYTES
         if int.from_bytes(content[key_start : key_start + _ROW_SIZE_BYTES], "big") != size:

@@ -69,9 +69,11 @@ def consistent_resize(tell: Recorder) -> None:
     tell.service("clustering", **service)
     tell.write("upsert", some(range(5, 15), 30, 200))
     tell.service("clustering", "schedule", **service)
-    tell.write("upsert", some(range(12, 18), 40, 300))
+    written_twice = tell.write("upsert", some(range(12, 18), 40, 300))
     tell.service("clustering", "execute", **service)
     tell.write("upsert", some(range(14, 16), 50, 400))
+    ends = {i["requested_time"]: i["completion_time"] for i in tell.java.timeline(tell.path)}
+    tell.ask(type="incremental_completion", start=ends[written_twice], end=ends[written_twice])
 
 
 NESTED: Final = SCHEMA.append(pa.field("st", ST))
@@ -259,7 +261,8 @@ def log_compactions(tell: Recorder) -> None:
     tell.write("upsert", some(range(6), 10, 0))
     tell.write("upsert", some(range(3), 20, 100))
     tell.write("upsert", some(range(1, 5), 5, 200), **inline)
-    tell.write("delete", some(range(1), 99, 0))
+    if "hoodie.write.record.merge.mode" in tell.options:  # Else Java cannot compact a delete before a later record.
+        tell.write("delete", some(range(1), 99, 0))
     tell.write("upsert", some(range(0, 6, 2), 30, 300), **inline)
     tell.write("upsert", some(range(2), 1, 400))
     tell.service("compaction")

@@ -192,38 +192,31 @@ def _gone(what: str) -> TimeTravelError:
 def _slices(context: TableContext, commits: CommitRange, files: Sequence[BaseFile | LogFile]) -> tuple[FileSlice, ...]:
     writes = commits.timeline.completed_writes
     facts = Facts(
-        completed=frozenset(i.requested_time for i in writes),
+        # A log file that a write of the range made for a clustering under way (consistent hashing) is named by the
+        # clustering: what it holds lies in the file group of before as well, unless the range has the clustering.
+        completed=frozenset(commits.commit_times),
         archived_before=None,
         completion_times={i.requested_time: i.completion_time or "" for i in writes},
         pending_compactions=pending_compactions(context, commits.timeline),
         query_time=commits.commit_times[-1],
     )
-    files = _without_replaced(context, commits, files)
     base_files = [f for f in files if isinstance(f, BaseFile)]
     chosen = choose_slices(base_files, [f for f in files if isinstance(f, LogFile)], facts)
-    return tuple(chosen[group] for group in sorted(chosen))
+    replaced = _replaced(context, commits)
+    return tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
 
 
-def _without_replaced(
-    context: TableContext, commits: CommitRange, files: Sequence[BaseFile | LogFile]
-) -> list[BaseFile | LogFile]:
-    """Leave out what commits of the range have replaced, and what was written twice for a replacement under way.
+def _replaced(context: TableContext, commits: CommitRange) -> frozenset[FileGroupId]:
+    """Return the file groups that commits of the range have replaced.
 
-    As in Java, only commits of the range replace: what a write put into a file group that was replaced before is what
-    it wrote, though no snapshot shows it. While buckets are resized (consistent hashing), each record is written into
-    its old file group and its new one; Java returns it twice unless the range has the resize, and we return it once.
+    As in Java, only those: what a write put into a file group that was replaced before is what it wrote, though no
+    snapshot shows it.
     """
-    times, kept = set(commits.commit_times), list(files)
-    for instant in commits.timeline.completed(Action.REPLACE_COMMIT):
-        record = read_payload(context.ports.storage, context.config, instant) or {}
-        replaced = replaced_by(instant, record)
-        if instant.requested_time in times:
-            kept = [file for file in kept if file.group not in replaced]
-            continue
-        made = {FileGroupId(partition, str(stat["fileId"])) for partition, stat in stats_of(record)}
-        twice = {file.requested_time for file in kept if file.group in made}
-        kept = [file for file in kept if file.group not in replaced or file.requested_time not in twice]
-    return kept
+    replaced: set[FileGroupId] = set()
+    for instant in commits.active:
+        if instant.action is Action.REPLACE_COMMIT:
+            replaced |= replaced_by(instant, read_payload(context.ports.storage, context.config, instant) or {})
+    return frozenset(replaced)
 
 
 def _files_of(context: TableContext, commits: CommitRange) -> list[_Named]:

@@ -6,7 +6,6 @@ The rows that Java returned, filtered, are what is right: an index may make a qu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,15 +15,24 @@ import pytest
 
 import drawstring as ds
 from drawstring_conformance.compare import difference
-from drawstring_conformance.vectors import Case, load_cases
+from interop.unseen_recording import Recorder
+from interop.unseen_stories import STORIES
 
-DATA = Path(__file__).with_name("data_unseen")
-CASES = [
-    case
-    for case in load_cases(DATA)
-    if "column_stats" in case.table_properties.get("hoodie.table.metadata.partitions", "")
-]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 WITHOUT_INDEXES = {"hoodie.metadata.enable": "false"}
+TOLD = ("indexed_cow", "indexed_buckets")
+
+
+@pytest.fixture(scope="module", params=TOLD)
+def told(request, java, tmp_path_factory) -> tuple[str, pa.Table]:
+    """A table that Java has just written, and its rows as Java returns them."""
+    folder = tmp_path_factory.mktemp("told")
+    story = STORIES[request.param]
+    recorder = Recorder(java, folder / story.name, story.options)
+    story.tell(recorder)
+    made = recorder.properties["hoodie.table.metadata.partitions"].split(",")
+    assert {"column_stats", "partition_stats", "expr_index_idx_at"} <= set(made)
+    return str(recorder.path), java.read(recorder.path)
 
 
 def conditions(rows: pa.Table) -> Iterator[list[tuple[str, str, Any]]]:
@@ -41,13 +49,8 @@ def conditions(rows: pa.Table) -> Iterator[list[tuple[str, str, Any]]]:
         yield [(field.name, ">", values[0]), ("v", "<", 1000)]
 
 
-def asked(case: Case) -> pa.Table:
-    return pq.read_table(next(query.expected for query in case.queries if query.type == "snapshot"))
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_filter_gives_the_same_rows_with_every_index_and_without(case, tmp_path):
-    path, rows = str(case.extract(tmp_path / case.name)), asked(case)
+def test_a_filter_gives_the_same_rows_with_every_index_and_without(told):
+    path, rows = told
     indexed, plain = ds.Table.open(path), ds.Table.open(path, options=WITHOUT_INDEXES)
     tried = 0
     for condition in conditions(rows):
@@ -59,14 +62,9 @@ def test_a_filter_gives_the_same_rows_with_every_index_and_without(case, tmp_pat
     assert tried > 50
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_keys_are_looked_up_whatever_index_there_is(case, tmp_path):
-    path, rows = str(case.extract(tmp_path / case.name)), asked(case)
+def test_keys_are_looked_up_whatever_index_there_is(told):
+    path, rows = told
     keys = [*rows["id"].to_pylist()[::7], "nobody"]
     expected = rows.filter(pc.is_in(rows["id"], value_set=pa.array(keys)))
     for options in ({}, WITHOUT_INDEXES):
         assert difference(ds.Table.open(path, options=options).lookup(keys), expected) == ""
-
-
-def test_tables_with_indexes_are_tried():
-    assert len(CASES) >= 3

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import drawstring as ds
+from drawstring.errors import TimeTravelError
 from drawstring.read import merge_reader
+from drawstring_conformance.compare import difference
 from drawstring_conformance.vectors import load_case, load_cases
 from interop.unseen_recording import wrong_answers
 from interop.unseen_stories import STORIES
@@ -26,6 +28,7 @@ TOLD_EACH_TIME = ("compacted_range_keys",)
 
 
 LOST_BY_JAVA = {
+    "long_history_mor": {"incremental_completion_1", "incremental_completion_41"},
     "nested_rename": {"time_travel_4", "time_travel_5", *(f"incremental_completion_{n}" for n in (10, 12, 13))},
 }
 """Answers in which Java has lost what it wrote, by case; each is shown by a test below."""
@@ -51,6 +54,28 @@ def test_a_renamed_field_of_a_struct_keeps_its_value_in_log_records(tmp_path):
     assert now == {"k0": {"a": 1, "c": "x"}, "k1": {"a": 3, "c": "z"}}
     by_java = pq.read_table(DATA / case.name / "expected" / "time_travel_4.parquet")
     assert {row["id"]: row["st"]["c"] for row in by_java.to_pylist()} == {"k0": "x", "k1": None}
+
+
+def test_a_range_that_begins_in_the_archive_has_what_log_files_say(tmp_path):
+    """Java scans the whole table then, without its log files: it has nothing of the newest write, which is in the range."""
+    case = load_case("long_history_mor", DATA)
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    newest = table.timeline().completed_writes[-1]
+    by_java = pq.read_table(DATA / case.name / "expected" / "incremental_completion_41.parquet")
+    assert newest.requested_time not in by_java["_hoodie_commit_time"].to_pylist()
+    assert difference(by_java, table.read(read_optimized=True)) == ""
+    assert table.changes(newest.completion_time).num_rows == 5
+    assert difference(table.changes("000"), table.read()) == ""
+
+
+def test_times_that_java_refuses_since_they_are_cleaned_are_refused(tmp_path):
+    case = load_case("long_history_mor", DATA)
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    refused = [query["as_of"] for query in case.details["failed_queries"]]
+    assert len(refused) == 3
+    for time in refused:
+        with pytest.raises(TimeTravelError, match="cleaner"):
+            table.read(as_of=time)
 
 
 @pytest.mark.interop

@@ -57,7 +57,7 @@ def test_a_renamed_field_of_a_struct_keeps_its_value_in_log_records(tmp_path):
 
 
 def test_a_range_that_begins_in_the_archive_has_what_log_files_say(tmp_path):
-    """Java scans the whole table then, without its log files: it has nothing of the newest write, which is in the range."""
+    """Java scans the whole table then, without its log files: it lacks the newest write, which is in the range."""
     case = load_case("long_history_mor", DATA)
     table = ds.Table.open(str(case.extract(tmp_path / case.name)))
     newest = table.timeline().completed_writes[-1]

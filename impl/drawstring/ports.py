@@ -141,6 +141,18 @@ class Lease:
     not_after_ms: int | None
 
 
+@runtime_checkable
+class ReadsParts(Protocol):
+    """A storage that reads several parts of a file at once, for less than one by one."""
+
+    def read_parts(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[memoryview]:
+        """Bytes ``[start, end)`` for each range, in their order; what lies beyond the end is left out.
+
+        Raises `NotFoundError`.
+        """
+        ...
+
+
 class LockProvider(Protocol):
     """The table lock: at most one lease is valid at any time. Not re-entrant."""
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from drawstring.codec.parquet_bytes import checked, open_parquet
 from drawstring.data.bloom import BloomFilter
+from drawstring.data.fetched_parts import FetchedParts, Ranges, one_range
 from drawstring.data.key_order import same_order
 from drawstring.data.parquet_pages import (
     Chunk,
@@ -39,14 +40,10 @@ from drawstring_spec.footers import MAX_RECORD_KEY, MIN_RECORD_KEY
 _TAIL_BYTES: Final = 512 * 1024
 _FOOTER_END: Final = 8  # length of the footer, then the magic
 _MAGIC: Final = b"PAR1"
-_MAX_GAP_BYTES: Final = 256 * 1024  # Ranges closer than this are fetched as one.
 _MAX_FOOTER_BYTES: Final = 16 * 1024 * 1024  # It is parsed value by value.
 _SMALL_DICTIONARY_BYTES: Final = 64 * 1024  # All of it is read, for however few rows.
 _WORTH_A_BLOOM_FILTER: Final = 4
 """Pages of keys from which on it is cheaper to ask the bloom filter first."""
-
-_Ranges = npt.NDArray[np.int64]
-"""Parts of a file, one in each row: where it begins, and behind it."""
 
 
 class PagedFile:
@@ -65,11 +62,8 @@ class PagedFile:
     """
 
     def __init__(self, storage: Storage, path: str, size: int) -> None:
-        self._storage, self._path, self._size = storage, path, size
-        # Memory that is never touched is never taken from the system: what is not fetched costs nothing.
-        self._content = np.empty(size, np.uint8)
-        self._view = self._content.data
-        self._fetched: _Ranges = np.empty((0, 2), np.int64)
+        self._path, self._size = path, size
+        self._fetched = FetchedParts(storage, path, self._corrupt)
         self._layout = self._read_layout()
         self._pages: dict[tuple[int, str], Pages] = {}
         self._found: tuple[str, Numbers, pa.ChunkedArray] | None = None
@@ -87,11 +81,11 @@ class PagedFile:
     @property
     def num_fetched_bytes(self) -> int:
         """How much of the file is in memory."""
-        return int(np.diff(self._fetched).sum())
+        return self._fetched.num_bytes
 
     def _read_layout(self) -> Layout:
-        self._fetch(_range(max(0, self._size - _TAIL_BYTES), self._size))
-        tail = self._content[-_FOOTER_END:].tobytes()
+        self._fetched.fetch(one_range(max(0, self._size - _TAIL_BYTES), self._size))
+        tail = self._bytes(max(0, self._size - _FOOTER_END), self._size)
         if self._size < _FOOTER_END or tail[-4:] != _MAGIC:
             raise self._corrupt(f"its {self._size} bytes do not end as a Parquet file does")
         length = int.from_bytes(tail[:4], "little") + _FOOTER_END
@@ -103,7 +97,7 @@ class PagedFile:
                 way_out="Read the rows with a filter on the column _hoodie_record_key.",
             )
         # What was fetched already is not fetched again: with a bloom filter in it, a footer is as large as some files.
-        self._fetch(_range(self._size - length, max(self._size - length, self._size - _TAIL_BYTES)))
+        self._fetched.fetch(one_range(self._size - length, max(self._size - length, self._size - _TAIL_BYTES)))
         with self._parsing():
             return parse_layout(self._bytes(self._size - length, self._size - _FOOTER_END), self._size)
 
@@ -172,7 +166,7 @@ class PagedFile:
             pages, chunk = self._pages_of(index, column), self._chunk(group, column)
             picked = np.arange(len(pages.starts) if texts else 0)
             if texts and chunk.column_index is not None and chunk.offset_index is not None:
-                self._fetch(_range(*chunk.column_index))
+                self._fetched.fetch(one_range(*chunk.column_index))
                 with self._parsing():
                     picked = pages_with(self._bytes(*chunk.column_index), len(pages.starts), texts)
             found.append(picked)
@@ -229,7 +223,7 @@ class PagedFile:
                 picked[begins] = pages.of_rows(rows)
             wanted[name] = picked[begins]
             together.setdefault(begins, []).append(name)
-        self._fetch(np.concatenate([self._places(index, name, wanted[name]) for name in names]))
+        self._fetched.fetch(np.concatenate([self._places(index, name, wanted[name]) for name in names]))
         columns: dict[str, pa.ChunkedArray] = {}
         coded = [name for name in names if self._is_coded_text(index, name) and name not in dictionary]
         for group in together.values():
@@ -248,14 +242,14 @@ class PagedFile:
         group = self._layout.row_groups[index]
         chosen = set(names)
         ordered = [name for name in self._layout.columns if name in chosen]
-        self._fetch(np.concatenate([self._places(index, name, wanted[name]) for name in ordered] or [_range(0, 0)]))
+        if not ordered:
+            raise self._corrupt(f"it has none of the columns {', '.join(sorted(chosen))}")
+        self._fetched.fetch(np.concatenate([self._places(index, name, wanted[name]) for name in ordered]))
         pieces = [
             self._piece(chunk, self._pages_of(index, chunk.column), wanted[chunk.column])
             for chunk in group.chunks
             if chunk.column in chosen
         ]
-        if not ordered:
-            raise self._corrupt(f"it has none of the columns {', '.join(sorted(chosen))}")
         num_rows = int(self._pages_of(index, ordered[0]).row_counts()[wanted[ordered[0]]].sum())
         with self._parsing():
             content = small_file(self._layout, ordered, pieces, num_rows)
@@ -270,7 +264,7 @@ class PagedFile:
             dictionary, data = self._bytes(chunk.start, chunk.data_start), self._bytes(chunk.data_start, chunk.end)
             return Piece(chunk, dictionary, data, chunk.num_values)
         places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
-        data = b"".join([self._view[start:end] for start, end in places])
+        data = b"".join([self._fetched.part(start, end) for start, end in places])
         is_whole = len(wanted) == len(pages.starts)
         num_values = chunk.num_values if is_whole else int(pages.row_counts()[wanted].sum())
         return Piece(chunk, self._bytes(chunk.start, int(pages.starts[0])), data, num_values)
@@ -285,13 +279,13 @@ class PagedFile:
             self._load_indexes(index, [column])
         return self._pages[index, column]
 
-    def _places(self, index: int, column: str, wanted: Numbers) -> _Ranges:
+    def _places(self, index: int, column: str, wanted: Numbers) -> Ranges:
         """Bytes that some pages of a column take, with the dictionary before them."""
         group = self._layout.row_groups[index]
         if column not in self._layout.flat:
             return np.array([(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column], np.int64)
         pages = self._pages_of(index, column)
-        dictionary = _range(self._chunk(group, column).start, int(pages.starts[0]))
+        dictionary = one_range(self._chunk(group, column).start, int(pages.starts[0]))
         return np.concatenate([dictionary, np.stack([pages.starts[wanted], pages.ends[wanted]], axis=1)])
 
     def _is_coded_text(self, index: int, column: str) -> bool:
@@ -319,30 +313,13 @@ class PagedFile:
         places = [chunk.offset_index for chunk in chunks if chunk.offset_index is not None]
         if not places:
             return
-        self._fetch(np.array(places, np.int64))
+        self._fetched.fetch(np.array(places, np.int64))
         with self._parsing():
             found = parse_offset_indexes([self._bytes(*place) for place in places], chunks, group.num_rows)
         self._pages.update({(index, chunk.column): pages for chunk, pages in zip(chunks, found, strict=True)})
 
     def _bytes(self, start: int, end: int) -> bytes:
-        return self._content[start:end].tobytes()
-
-    def _fetch(self, places: _Ranges) -> None:
-        """Fill in some ranges of the file, those that lie close together by one request."""
-        starts, ends = places[:, 0], places[:, 1]
-        missing = starts < ends
-        if len(self._fetched):
-            at = np.searchsorted(self._fetched[:, 0], starts, side="right") - 1
-            missing &= (at < 0) | (ends > self._fetched[at, 1])
-        if not missing.any():
-            return
-        merged = _merged(places[missing], _MAX_GAP_BYTES)
-        for start, end in merged.tolist():
-            content = self._storage.read(self._path, start, end - start)
-            if len(content) != end - start:
-                raise self._corrupt(f"it ends before byte {end}")
-            self._view[start:end] = content
-        self._fetched = _merged(np.concatenate([self._fetched, merged]), 0)
+        return self._fetched.part(start, end).tobytes()
 
     @contextmanager
     def _parsing(self) -> Iterator[None]:
@@ -371,18 +348,6 @@ class PagedFile:
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A dictionary column's values, where they are not plain already."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
-def _range(start: int, end: int) -> _Ranges:
-    return np.array([(start, end)], np.int64)
-
-
-def _merged(ranges: _Ranges, gap: int) -> _Ranges:
-    """Ranges in their order, those with no more than a gap between them as one. There is one at least."""
-    starts, ends = ranges[np.argsort(ranges[:, 0], kind="stable")].T
-    ends = np.maximum.accumulate(ends)
-    cuts = np.flatnonzero(starts[1:] > ends[:-1] + gap)
-    return np.stack([starts[np.append(0, cuts + 1)], ends[np.append(cuts, len(ends) - 1)]], axis=1)
 
 
 def _positions(pages: Pages, wanted: Numbers) -> Numbers:

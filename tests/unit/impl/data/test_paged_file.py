@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from drawstring.data import fetched_parts
 from drawstring.data import paged_file as module
 from drawstring.data.base_files import BaseFileLayout, FileStamp, encode_base_file, stamp_rows
 from drawstring.data.bloom import BloomFilter
@@ -163,7 +164,7 @@ def test_texts_of_a_dictionary_are_looked_up_only_for_the_rows_that_are_wanted(m
 
 
 def test_of_a_large_file_only_the_pages_that_are_needed_are_fetched(monkeypatch):
-    monkeypatch.setattr(module, "_MAX_GAP_BYTES", 0)
+    monkeypatch.setattr(fetched_parts, "MAX_GAP_BYTES", 0)
     monkeypatch.setattr(module, "_TAIL_BYTES", 32 * 1024)
     content = written(
         rows_of(), write_page_index=True, use_dictionary=False, write_batch_size=1_000, max_rows_per_page=1_000

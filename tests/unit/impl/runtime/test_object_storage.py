@@ -34,6 +34,23 @@ def test_of_a_part_beyond_the_end_what_is_there_is_read(storage, start, length, 
     assert bytes(storage.read("f", start, length)) == expected
 
 
+def test_several_parts_are_read_at_once(storage):
+    storage.put("f", b"abcdefghij")
+    parts = storage.read_parts("f", [(0, 2), (4, 5), (7, 10)])
+    assert [bytes(part) for part in parts] == [b"ab", b"e", b"hij"]
+
+
+def test_of_parts_beyond_the_end_what_is_there_is_read(storage):
+    storage.put("f", b"abcdef")
+    assert [bytes(part) for part in storage.read_parts("f", [(1, 3), (4, 9), (20, 30)])] == [b"bc", b"ef", b""]
+
+
+def test_parts_of_a_file_that_is_gone_are_an_error(storage):
+    storage.put("g", b"abcdef")
+    with pytest.raises(NotFoundError):
+        storage.read_parts("f", [(1, 3)])
+
+
 def test_a_status_tells_size_and_time(storage):
     status = storage.put("a/b.txt", b"abc")
     assert (status.path, status.size) == ("a/b.txt", 3)

@@ -261,4 +261,5 @@ def merge_rules(config: TableConfig) -> MergeRules:
         has_record_key=config.populate_meta_fields,
         delete_field=config.properties.get("hoodie.payload.delete.field"),
         delete_marker=config.properties.get("hoodie.payload.delete.marker"),
+        payload_class=config.payload_class,
     )

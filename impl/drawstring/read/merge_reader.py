@@ -58,6 +58,7 @@ class MergeRules:
         has_record_key: whether rows carry their record key.
         delete_field: column whose value marks a deleted row, with `delete_marker`; None without one.
         delete_marker: the value, as text.
+        payload_class: Java class that merges rows in mode CUSTOM, if one does.
 
     """
 
@@ -68,6 +69,7 @@ class MergeRules:
     has_record_key: bool
     delete_field: str | None = None
     delete_marker: str | None = None
+    payload_class: str = ""
 
     @property
     def by_event_time(self) -> bool:
@@ -243,7 +245,7 @@ def _log_of(batches: Sequence[LogBatch], query: SliceQuery) -> WholeRecords | Fi
     rules = query.rules
     custom = rules.mode is MergeMode.CUSTOM
     if custom or any(batch.present is not None for batch in batches):
-        merger = find_merger(rules.strategy_id) if custom else None
+        merger = find_merger(rules.strategy_id, rules.payload_class) if custom else None
         return FieldByField(batches, query.merged_columns, merger=merger)
     return WholeRecords(batches, query.merged_columns)
 

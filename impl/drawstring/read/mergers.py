@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from drawstring.data.partial_merge import Merger
 from drawstring.errors import InputError, UnsupportedTableError
+from drawstring_spec.merge_modes import STRATEGY_IDS, MergeMode
 
 _mergers: dict[str, Merger] = {}
 
@@ -38,11 +39,22 @@ def lend_merger(strategy_id: str, merger: Merger) -> None:
     _mergers[strategy_id] = merger
 
 
-def find_merger(strategy_id: str) -> Merger:
-    """Return the merger of a strategy. Raises `UnsupportedTableError` where none is registered."""
+def find_merger(strategy_id: str, payload_class: str = "") -> Merger:
+    """Return the merger of a strategy.
+
+    Args:
+        strategy_id: of the table.
+        payload_class: Java class that merges the table's rows, where the strategy is to merge by such a class.
+
+    Raises:
+        UnsupportedTableError: none is registered.
+
+    """
     if strategy_id not in _mergers:
+        by_payload = strategy_id == STRATEGY_IDS[MergeMode.CUSTOM] and payload_class
+        way = f"payload class {payload_class} (strategy {strategy_id})" if by_payload else f"strategy {strategy_id}"
         raise UnsupportedTableError(
-            f"The table merges its rows by the strategy {strategy_id}, which drawstring does not know.",
+            f"The table merges its rows by the {way}, which drawstring does not know.",
             rule="MG-003",
             way_out="Register what the strategy does with drawstring.register_merger, or read the table with "
             "read_optimized=True, without its log files.",

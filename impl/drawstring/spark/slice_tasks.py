@@ -61,8 +61,8 @@ def own_merger(config: TableConfig) -> OwnMerger | None:
     """Return what tasks have to know to merge rows of a table of mode CUSTOM. Raises `UnsupportedTableError`."""
     if config.merge_mode is not MergeMode.CUSTOM:
         return None
-    strategy_id = merge_rules(config).strategy_id
-    return OwnMerger(strategy_id, find_merger(strategy_id))
+    rules = merge_rules(config)
+    return OwnMerger(rules.strategy_id, find_merger(rules.strategy_id, rules.payload_class))
 
 
 def whole_slice(query: SliceQuery, merger: OwnMerger | None) -> SliceRead:

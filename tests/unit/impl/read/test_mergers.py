@@ -14,6 +14,7 @@ from drawstring.read.stream import scan_snapshot
 from drawstring.read.view import load_snapshot
 from drawstring.table_properties import modify_properties
 from drawstring_conformance.compare import difference
+from drawstring_spec.merge_modes import STRATEGY_IDS, MergeMode
 from unit.impl.protocol.world import START_MS
 from unit.impl.read.golden_memory import GoldenTable
 
@@ -55,6 +56,16 @@ def test_an_ordering_field_that_is_no_column_is_refused_by_name(table, field):
     own = {"hoodie.record.merge.mode": "EVENT_TIME_ORDERING", "hoodie.table.precombine.field": field}
     modify_properties(table.storage, now_ms=START_MS, updates=own, remove=["hoodie.record.merge.strategy.id"])
     with pytest.raises(UnsupportedTableError, match=field):
+        read(table)
+
+
+def test_a_payload_class_is_refused_by_its_name(table):
+    own = {
+        "hoodie.record.merge.strategy.id": STRATEGY_IDS[MergeMode.CUSTOM],
+        "hoodie.compaction.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload",
+    }
+    modify_properties(table.storage, now_ms=START_MS, updates=own)
+    with pytest.raises(UnsupportedTableError, match=r"payload class .*PartialUpdateAvroPayload"):
         read(table)
 
 

@@ -79,6 +79,8 @@ class PlantedBug(StrEnum):
     """A clean does not keep the slice right before the earliest commit that it keeps."""
     CLEAN_PLANNED_SLICES = "CLEAN_PLANNED_SLICES"
     """A clean does not keep the slice that a pending compaction is going to read."""
+    CLEAN_REPLACED_EARLY = "CLEAN_REPLACED_EARLY"
+    """A clean takes a file group that was replaced, although a commit is kept that is older than its replacement."""
     IGNORE_CLEANED_SNAPSHOT = "IGNORE_CLEANED_SNAPSHOT"
     """A writer does not look whether a slice of its snapshot was cleaned before it looked keys up."""
     CLEAN_SAVEPOINTED_SLICES = "CLEAN_SAVEPOINTED_SLICES"

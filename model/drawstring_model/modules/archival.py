@@ -30,9 +30,9 @@ from drawstring_model.modules.archived import (
     found_by_readers,
     history_is_whole,
     pending_writes,
+    replacements,
 )
 from drawstring_model.modules.cleaning import Cleans
-from drawstring_model.modules.clustering import completed_clusterings
 from drawstring_model.modules.rollback import failed_writes
 from drawstring_model.modules.savepoints import Savepoints
 from drawstring_model.storage_view import StorageView
@@ -62,7 +62,8 @@ def first_to_keep(world: World, config: Config) -> Time | None:
     """The write at which archival has to stop, and which it does not archive; None for no such.
 
     It is the last completed write before the first pending one, or that one itself; the first that a savepoint names;
-    or the first clustering whose replaced files are still there: without it readers would see them again.
+    or the first clustering, or delete of the partition, whose replaced files are still there: without it readers would
+    see them again.
     """
     kept = [savepoint.requested for savepoint in part(world, Savepoints).all]
     pending = pending_writes(world)
@@ -71,9 +72,7 @@ def first_to_keep(world: World, config: Config) -> Time | None:
     if pending and config.planted not in (PlantedBug.ARCHIVE_PENDING, PlantedBug.ARCHIVE_PAST_PENDING):
         kept.append(max((time for time in completed_writes(world) if time < pending[0]), default=pending[0]))
     if config.planted is not PlantedBug.ARCHIVE_UNCLEANED:
-        versions = {file[:2] for file in world.files}
-        plans = [plan for plan in completed_clusterings(world) if versions & {*plan.inputs}]
-        kept += [plan.requested for plan in plans]
+        kept += [time for time, groups in replacements(world) if groups & {file.group for file in world.files}]
     return min(kept, default=None)
 
 
@@ -268,6 +267,12 @@ def lock_is_kept(world: World, writer: Writer, move: Move, config: Config) -> st
     return "the archiver has not finished what it archives" if part(writer, Run).times else None
 
 
+def saves_what_is_active(world: World, writer: Writer, move: Move, config: Config) -> str | None:
+    """Guard: there is no savepoint of a write that left the active timeline; no restore could go back to it."""
+    del writer, config
+    return f"{move.target} is archived" if move.target in part(world, Archive).dropped else None
+
+
 @dataclass(frozen=True, slots=True)
 class Archival(Module):
     """Archival by one archiver.
@@ -286,7 +291,10 @@ class Archival(Module):
     requires = frozenset({"rollback"})
     roles = (ARCHIVER,)
     rules = (WriteArchivedFile(), PublishManifest(), DropPendingFiles(), DropCompletedFile())
-    guards: ClassVar[Mapping[Step, Guard]] = {Step.RELEASE_LOCK: lock_is_kept}
+    guards: ClassVar[Mapping[Step, Guard]] = {
+        Step.RELEASE_LOCK: lock_is_kept,
+        Step.CREATE_SAVEPOINT: saves_what_is_active,
+    }
     invariants: ClassVar[Mapping[Promise, Check]] = {
         Promise.HISTORY_IS_WHOLE: history_is_whole,
         Promise.INCREMENTAL_READS: archived_changes,

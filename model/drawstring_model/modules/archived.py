@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from drawstring_model.core.config import Config, PlantedBug
 from drawstring_model.core.module import part, with_part
-from drawstring_model.core.state import Time, World
+from drawstring_model.core.state import Group, Time, World
 from drawstring_model.modules.cleaning import Clean, Cleans
-from drawstring_model.modules.clustering import Clusterings
+from drawstring_model.modules.clustering import Clusterings, completed_clusterings
 from drawstring_model.modules.log_files import Plans
+from drawstring_model.modules.partition_deletes import PartitionDeletes, completed_deletes
 
 Entry = tuple[Time, Time]
 """(requested, completion) of an archived instant; completion 0 where it is not known."""
@@ -75,6 +76,13 @@ def timeline_start(world: World) -> Time | None:
     return min((*completed_writes(world)[:1], *pending_writes(world)[:1]), default=None)
 
 
+def replacements(world: World) -> list[tuple[Time, set[Group]]]:
+    """The completed clusterings and deletes of the partition on the active timeline, with what they replaced."""
+    found = [(plan.requested, {group for group, _ in plan.inputs}) for plan in completed_clusterings(world)]
+    found += [(each.requested, set(each.groups)) for each in completed_deletes(world)]
+    return [each for each in found if each[0] not in part(world, Archive).dropped]
+
+
 def archived_entries(world: World) -> dict[Time, Time]:
     """The completion time of each instant that the archive has; of one in two files once."""
     archive = part(world, Archive)
@@ -120,7 +128,10 @@ def found_by_readers(
     world = world._replace(commits=tuple(commit for commit in commits if commit.completion))
     plans = tuple(plan for plan in part(world, Plans).all if plan.requested not in gone)
     clusterings = tuple(plan for plan in part(world, Clusterings).all if plan.requested not in gone)
-    return with_part(with_part(world, Plans(plans)), Clusterings(clusterings)), found
+    deletes = tuple(each for each in part(world, PartitionDeletes).all if each.requested not in gone)
+    for kept in (Plans(plans), Clusterings(clusterings), PartitionDeletes(deletes)):
+        world = with_part(world, kept)
+    return world, found
 
 
 def changes_since(world: World, checkpoint: Time, config: Config) -> tuple[Time, ...]:

@@ -8,6 +8,9 @@ of running queries (`drawstring_model.modules.queries`). What protects them is r
 - KEEP_LATEST_COMMITS keeps what a query needs while no more than `Cleaning.retained` later writes are complete;
 - KEEP_LATEST_FILE_VERSIONS keeps the newest versions of each file group, and refuses no time.
 
+Of a file group that was replaced before the earliest commit that is kept, or at any time where versions are kept, all
+slices go: nobody reads them who is not refused, but by versions.
+
 A query as of a time before the earliest commit kept is refused: it would read a part of the rows. And a writer that
 fixes its snapshot may find a file slice of it cleaned, and would take known keys for new ones; it has to give up.
 Source: Java ``CleanPlanner``, ``CleanPlanActionExecutor``, ``CleanActionExecutor``, ``TimelineUtils``.
@@ -112,11 +115,14 @@ def files_to_clean(world: World, config: Config) -> tuple[FileName, ...]:
     if config.planted is PlantedBug.CLEAN_PLANNED_SLICES:
         waiting = set()
     needed = {name for module in modules_of(config) for name in module.kept_files(world, config)}
+    replaced = replaced_groups(world, earliest, config)
     names: list[FileName] = []
     for group in sorted({file.group for file in world.files}):
         found = slices(world, group, config)
         starts = list(found)
         kept = set(starts[-switches.retained :]) if by_versions else _kept_by_commits(starts, earliest, config)
+        if group in replaced:
+            kept = set()
         names += [
             name
             for start in starts
@@ -124,6 +130,14 @@ def files_to_clean(world: World, config: Config) -> tuple[FileName, ...]:
             for name in found[start]
         ]
     return tuple(sorted(names))
+
+
+def replaced_groups(world: World, earliest: Time, config: Config) -> frozenset[Group]:
+    """The file groups of which nothing is read as of any time before `earliest` on; where that is 0, as of now."""
+    if config.planted is PlantedBug.CLEAN_REPLACED_EARLY:
+        earliest = 0
+    before = {commit.requested for commit in world.commits if not earliest or commit.requested < earliest}
+    return frozenset(group for module in modules_of(config) for group in module.hidden(world, before, config))
 
 
 def _kept_by_commits(starts: list[Time], earliest: Time, config: Config) -> set[Time]:

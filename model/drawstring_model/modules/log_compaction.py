@@ -56,9 +56,9 @@ class LogPlans(NamedTuple):
 
 
 def pending_log_plans(world: World) -> tuple[LogPlan, ...]:
-    """The plans whose log compaction is not completed."""
-    completed = {commit.requested for commit in world.commits}
-    return tuple(plan for plan in part(world, LogPlans).all if plan.requested not in completed)
+    """The plans on the timeline whose log compaction is not completed."""
+    pending = {*world.requested} - {commit.requested for commit in world.commits}
+    return tuple(plan for plan in part(world, LogPlans).all if plan.requested in pending)
 
 
 def log_candidates(world: World, config: Config) -> tuple[tuple[Group, tuple[tuple[Time, Token], ...]], ...]:

@@ -76,9 +76,9 @@ class Slice(NamedTuple):
 
 
 def pending_plans(world: World) -> tuple[Plan, ...]:
-    """The plans whose compaction is not completed."""
-    completed = {commit.requested for commit in world.commits}
-    return tuple(plan for plan in part(world, Plans).all if plan.requested not in completed)
+    """The plans on the timeline whose compaction is not completed. What a restore takes back is no plan any more."""
+    pending = {*world.requested} - {commit.requested for commit in world.commits}
+    return tuple(plan for plan in part(world, Plans).all if plan.requested in pending)
 
 
 def read_slice(world: World, group: Group, visible: Collection[Time], config: Config) -> Slice | None:

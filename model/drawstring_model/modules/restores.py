@@ -3,15 +3,15 @@
 A restore is planned under the lock. The plan has each write on the timeline that was requested after the savepoint's,
 completed or pending, the newest first. One after the other loses its completed file, then its data files, then its
 other timeline files; last the restore is completed in the lock. All progress is on storage: whoever comes after a crash
-goes on. While a restore is pending nobody begins to write, and a writer that was requested before it gives up, whether
-its own write is taken back or not: what it builds on may be.
+goes on. While a restore is pending nobody begins to write or plans a service that reads data files, and a writer that
+was requested before it gives up, whether its own write is taken back or not: what it builds on may be.
 
 After a restore the table is what the savepoint has of it, if the savepoint waited for the writes that were requested
 before its own (`drawstring_model.modules.savepoints`). The reverse is exact in any case: what was requested later is
-taken back, though it was complete before the savepoint was made. What a restore does to plans of table services is not
-in the model.
+taken back, though it was complete before the savepoint was made. Table services are writes like others: completed ones
+are undone in their turn, plans leave the timeline, those of clusterings first of all.
 Source: Java 1.0.2 ``RestorePlanActionExecutor``, ``BaseRestoreActionExecutor``, ``CopyOnWriteRollbackActionExecutor``,
-``BaseRollbackActionExecutor``; the switches say where Java differs.
+``BaseRollbackActionExecutor``, ``BaseHoodieTableServiceClient``; the switches say where Java differs.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from drawstring_model.core.module import Guard, Module, given, later, part, tick
 from drawstring_model.core.promises import Check, Promise
 from drawstring_model.core.reader import latest_snapshot_time
 from drawstring_model.core.state import Move, Time, World, Writer
+from drawstring_model.modules.clustering import pending_clusterings
 from drawstring_model.modules.queries import files_read
 from drawstring_model.modules.savepoints import OPERATOR, OperatorRule, Savepoints
 from drawstring_model.storage_view import StorageView, TimelineFile
@@ -62,7 +63,7 @@ def pending_restore(world: World) -> Restore | None:
 
 
 def to_take_back(world: World, time: Time, config: Config) -> tuple[Time, ...]:
-    """The writes that a restore to the savepoint of `time` takes back, in their order."""
+    """The writes that a restore to the savepoint of `time` takes back, in their order: pending clusterings first."""
     completions = {commit.requested: commit.completion for commit in world.commits}
     targets = {*world.requested, *world.inflight}
     if config.planted is PlantedBug.RESTORE_LEAVES_PENDING:
@@ -72,7 +73,10 @@ def to_take_back(world: World, time: Time, config: Config) -> tuple[Time, ...]:
     else:
         ends = {target: completions.get(target, world.clock + target) for target in targets}
         found = sorted((t for t in targets if ends[t] > completions[time]), key=lambda t: ends[t], reverse=True)
-    return tuple(found[::-1] if config.planted is PlantedBug.RESTORE_OLDEST_FIRST else found)
+    if config.planted is PlantedBug.RESTORE_OLDEST_FIRST:
+        found = found[::-1]
+    plans = {plan.requested for plan in pending_clusterings(world)}
+    return tuple(sorted(found, key=lambda target: target not in plans))
 
 
 def next_to_take_back(world: World) -> tuple[Restore, Time] | None:
@@ -300,6 +304,11 @@ def no_restore_is_pending(world: World, writer: Writer, move: Move, config: Conf
     return "a restore is pending" if pending_restore(world) else None
 
 
+def services_wait(world: World, writer: Writer, move: Move, config: Config) -> str | None:
+    """Guard: no service plans to read data files while a restore is pending, which may take them away."""
+    return no_restore_is_pending(world, writer, move, config) if restore_switches(config).services_wait else None
+
+
 def restores_are_exact(world: World, config: Config) -> str | None:
     """`Promise.RESTORES_ARE_EXACT`."""
     savepoints = {savepoint.requested: savepoint for savepoint in part(world, Savepoints).all}
@@ -323,6 +332,8 @@ class RestoreModule(Module):
     Attributes:
         locks: whether restores are planned and completed under the table lock; Java's are not planned under it.
         heeded: whether writers that were requested before a restore give up; Java's do not.
+        services_wait: whether compactions, log compactions and clusterings are planned only while no restore is
+            pending; Java's are planned at any time, only a write is not begun.
         by: which time of a write is compared with the savepoint's: the requested time, as in Java 1.0.2, or the
             completion time, as in later releases, where all that is pending is taken back.
 
@@ -340,12 +351,18 @@ class RestoreModule(Module):
     )
     guards: ClassVar[Mapping[Step, Guard]] = {
         Step.GENERATE_REQUESTED_TIME: no_restore_is_pending,
+        Step.RETRY_WRITE: no_restore_is_pending,
+        Step.DELETE_PARTITION: no_restore_is_pending,
         Step.CREATE_SAVEPOINT: no_restore_is_pending,
+        Step.SCHEDULE_COMPACTION: services_wait,
+        Step.SCHEDULE_LOG_COMPACTION: services_wait,
+        Step.SCHEDULE_CLUSTERING: services_wait,
     }
     invariants: ClassVar[Mapping[Promise, Check]] = {Promise.RESTORES_ARE_EXACT: restores_are_exact}
     restores: int = 1
     locks: bool = True
     heeded: bool = True
+    services_wait: bool = True
     by: SnapshotTime = SnapshotTime.REQUESTED
 
     def has_work(self, world: World, writer: Writer, config: Config) -> bool:

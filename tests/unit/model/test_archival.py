@@ -37,6 +37,7 @@ from drawstring_model.modules.archived import (
     timeline_start,
 )
 from drawstring_model.modules.cleaning import Clean, Cleans
+from drawstring_model.modules.partition_deletes import PartitionDelete, PartitionDeleteModule, PartitionDeletes
 from drawstring_model.modules.savepoints import Savepoint, Savepoints
 from drawstring_model.modules.two_timelines import Look, TwoTimelines
 from drawstring_model.narrate import narrate
@@ -164,6 +165,31 @@ class TestWhatIsArchived:
         world = with_part(written(1, 3, 5, 7), Savepoints((Savepoint(3, 90, ()),)))
 
         assert instants_to_archive(world, archived()) == (1,)
+
+    def test_a_delete_of_the_partition_stays_while_what_it_replaced_is_there(self):
+        delete = Commit(5, 6, (), ((1, None),), ())
+        world = with_part(written(1, 3), PartitionDeletes((PartitionDelete(5, (1,)),)))
+        world = world._replace(commits=(*world.commits, delete, Commit(7, 8, (), (), ())))
+
+        assert instants_to_archive(world, archived()) == (1, 3)
+        assert instants_to_archive(world._replace(files=()), archived()) == (1, 3, 5)
+
+    def test_who_reads_after_a_delete_of_the_partition_was_archived_sees_what_is_there_again(self):
+        config = archived(modules=CLUSTERED, beside=(PartitionDeleteModule(),))
+        world = with_part(written(1), PartitionDeletes((PartitionDelete(3, (1,)),)))
+        world = world._replace(commits=(*world.commits, Commit(3, 4, (), ((1, None),), ()), Commit(5, 6, (), (), ())))
+
+        assert read_snapshot(world, 5, config) == ()
+        assert read_snapshot(dropped(world, 1, 3), 5, config) == ((1, 1),)
+
+    def test_there_is_no_savepoint_of_what_is_archived(self):
+        guard = Archival.guards[Step.CREATE_SAVEPOINT]
+        world, config = dropped(written(1, 3), 1), archived()
+        idle = start(config).writers[0]
+
+        refused = [guard(world, idle, Move(Step.CREATE_SAVEPOINT, ARCHIVER, target=time), config) for time in (1, 3)]
+
+        assert refused == ["1 is archived", None]
 
     def test_completed_cleans_go_with_the_writes_that_follow_them(self):
         cleans = tuple(Clean(time, InstantState.COMPLETED, time + 1, 0, ()) for time in (2, 6))

@@ -10,12 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from drawstring_model.config import COPY_ON_WRITE, MERGE_ON_READ, Bounds, Config, PlantedBug, upsert
+from drawstring_model.config import CLUSTERED, COPY_ON_WRITE, MERGE_ON_READ, Bounds, Config, PlantedBug, upsert
+from drawstring_model.core.module import with_part
 from drawstring_model.core.protocol import Protocol, apply, refusal, start
 from drawstring_model.core.state import FREE, Commit, DataFile, Move, State, World, WrittenFile
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy, Cleans, earliest_kept, files_to_clean
+from drawstring_model.modules.clustering import ClusteringPlan, Clusterings
 from drawstring_model.modules.queries import QueryModule, running_query
 from drawstring_model.narrate import narrate
 from drawstring_model.storage_view import storage_view
@@ -118,6 +120,48 @@ def test_a_clean_keeps_versions_of_each_file_group():
     config = cleaned(retained=2, policy=BY_VERSIONS)
 
     assert files_to_clean(versions(1, 3, 5, groups=(1, 2)), config) == ((1, 1, 0), (2, 1, 0))
+
+
+def replaced(world, time):
+    """`world` with the slice of group 1 that is the latest replaced by a clustering of `time` into group 2."""
+    latest = max(file.requested for file in world.files)
+    commit = Commit(time, time + 1, (WrittenFile(2, 0, None, ((1, latest),)),), (), ())
+    world = world._replace(
+        requested=(*world.requested, time),
+        inflight=(*world.inflight, time),
+        commits=(*world.commits, commit),
+        files=(*world.files, DataFile(2, time, 0, ((1, latest),))),
+    )
+    return with_part(world, Clusterings((ClusteringPlan(time, ((1, latest),), 2),)))
+
+
+def test_a_replaced_file_group_goes_once_its_replacement_is_older_than_every_commit_that_is_kept():
+    config = cleaned(modules=CLUSTERED)
+    kept, over = replaced(versions(1, 3), 5), replaced(versions(1, 3), 5)
+    write = Commit(7, 8, (WrittenFile(2, 0, 5, ((1, 7),)),), ((1, 7),), ())
+    over = over._replace(commits=(*over.commits, write), files=(*over.files, DataFile(2, 7, 0, ((1, 7),))))
+
+    assert files_to_clean(kept, config) == ((1, 1, 0),)
+    assert files_to_clean(over, config) == ((1, 1, 0), (1, 3, 0))
+
+
+def test_where_versions_are_counted_a_replaced_file_group_goes_at_once():
+    config = cleaned(modules=CLUSTERED, policy=BY_VERSIONS)
+
+    assert files_to_clean(replaced(versions(1), 3), config) == ((1, 1, 0),)
+
+
+def test_every_promise_holds_where_a_replaced_file_group_is_cleaned_beside_a_query():
+    config = replace(cleaned(modules=CLUSTERED), bounds=replace(CALM, writers=1, workload=(upsert(1),) * 2))
+
+    def gone(world):
+        return completed(world) and not any(file.group == 1 for file in world.files)
+
+    exploration = explore(config, witnesses={"gone": gone})
+
+    assert exploration.exhausted
+    assert not exploration.counterexamples
+    assert exploration.witnesses["gone"] > 0
 
 
 def test_a_clean_is_on_the_timeline_in_each_of_its_states():

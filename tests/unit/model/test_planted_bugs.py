@@ -193,6 +193,11 @@ CASES = [
         ),
         (PlantedBug.CLEAN_ONE_TOO_MANY, Promise.QUERIES_KEEP_FILES, CLEANED_ONCE),
         (PlantedBug.CLEAN_PLANNED_SLICES, Promise.PLANNED_FILES_STAY, CLEANED_AND_COMPACTED),
+        (
+            PlantedBug.CLEAN_REPLACED_EARLY,
+            Promise.QUERIES_KEEP_FILES,
+            Config(modules=(*CLEANED, Clustering()), bounds=replace(ONE_GROUP, workload=(upsert(1),))),
+        ),
         (PlantedBug.IGNORE_CLEANED_SNAPSHOT, Promise.NO_DUPLICATE_KEYS, CLEANED_BY_VERSIONS),
         (PlantedBug.CLEAN_SAVEPOINTED_SLICES, Promise.SAVEPOINTS_STAY, SAVED),
         (PlantedBug.SAVEPOINT_OF_CLEANED, Promise.SAVEPOINTS_STAY, SAVED),

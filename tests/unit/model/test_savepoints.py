@@ -17,6 +17,8 @@ from drawstring_model.core.state import Commit, DataFile, Move, State, World, Wr
 from drawstring_model.explorer import explore
 from drawstring_model.invariants import Promise
 from drawstring_model.modules.cleaning import Cleaning, CleaningPolicy, files_to_clean
+from drawstring_model.modules.clustering import Clustering, ClusteringPlan, Clusterings
+from drawstring_model.modules.log_files import Input, Plan, Plans, pending_plans
 from drawstring_model.modules.queries import QueryModule
 from drawstring_model.modules.restores import RestoreModule, Restores, to_take_back
 from drawstring_model.modules.savepoints import Savepoint, SavepointModule, Savepoints
@@ -271,6 +273,61 @@ class TestRestore:
     def test_a_restore_without_savepoints_beside_it_is_refused(self):
         with pytest.raises(ValueError, match="restores has to come after"):
             Protocol((RestoreModule(),))
+
+
+class TestRestoreBesideServices:
+    """Plans of services are writes that a restore takes back, and none is made before it is complete."""
+
+    ONE = replace(CALM, writers=1)
+    CLUSTERED = replace(restored(ONE), modules=(*restored().modules, Clustering()))
+
+    def test_the_table_is_as_its_savepoint_has_it_though_it_was_clustered_meanwhile(self):
+        config = replace(self.CLUSTERED, bounds=replace(self.ONE, workload=(upsert(1),)))
+
+        def taken_back(world):
+            plans = {plan.requested for plan in part(world, Clusterings).all}
+            return any(plans.intersection(restore.plan) for restore in completed(world))
+
+        exploration = explore(config, witnesses={"taken back": taken_back})
+
+        assert exploration.exhausted
+        assert not exploration.counterexamples
+        assert exploration.witnesses["taken back"] > 0
+
+    @pytest.mark.slow
+    def test_where_services_do_not_wait_a_clustering_carries_on_what_is_taken_back(self):
+        modules = (*restored(services_wait=False).modules, Clustering())
+
+        length, sentences = story(replace(self.CLUSTERED, modules=modules), Promise.CONSISTENT_READ)
+
+        assert length == 42
+        assert [sentence[5:].split(":")[0] for sentence in sentences if "Schedule" in sentence] == [
+            "ScheduleRestore",
+            "ScheduleClustering",
+        ]
+
+    def test_while_a_restore_is_pending_no_clustering_is_planned(self):
+        config = restored()
+        state = begun(table(1, 3, saved=(1,)), config, PLAN_RESTORE)
+        guard = RestoreModule.guards[Step.SCHEDULE_CLUSTERING]
+
+        assert guard(state.world, state.writers[0], PLAN_RESTORE, config) == "a restore is pending"
+        assert guard(state.world, state.writers[0], PLAN_RESTORE, restored(services_wait=False)) is None
+
+    def test_a_plan_has_pending_clusterings_first(self):
+        plans = Clusterings((ClusteringPlan(5, ((1, 3),), 2),))
+        world = with_part(table(1, 3, 7, pending=(5,), saved=(1,)), plans)
+
+        assert to_take_back(world, 1, restored()) == (5, 7, 3)
+
+    def test_a_compaction_that_was_taken_off_the_timeline_is_no_plan_any_more(self):
+        plan = Plan(5, (Input(1, 1, ((3, 0),)),))
+
+        on_timeline = with_part(table(1, 3, pending=(5,)), Plans((plan,)))
+        taken_back = with_part(table(1, 3), Plans((plan,)))
+
+        assert pending_plans(on_timeline) == (plan,)
+        assert pending_plans(taken_back) == ()
 
 
 class TestS32RestoreBesideWriters:

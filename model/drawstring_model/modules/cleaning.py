@@ -109,11 +109,10 @@ def files_to_clean(world: World, config: Config) -> tuple[FileName, ...]:
     switches = cleaning_of(config)
     earliest = earliest_kept(world, config)
     by_versions = switches.policy is CleaningPolicy.KEEP_LATEST_FILE_VERSIONS
-    if not by_versions and not earliest:
+    if not (by_versions or earliest):
         return ()
-    waiting = {(each.group, each.base) for plan in pending_plans(world) for each in plan.inputs}
-    if config.planted is PlantedBug.CLEAN_PLANNED_SLICES:
-        waiting = set()
+    plans = () if config.planted is PlantedBug.CLEAN_PLANNED_SLICES else pending_plans(world)
+    waiting = {(each.group, each.base) for plan in plans for each in plan.inputs}
     needed = {name for module in modules_of(config) for name in module.kept_files(world, config)}
     replaced = replaced_groups(world, earliest, config)
     names: list[FileName] = []
@@ -121,22 +120,15 @@ def files_to_clean(world: World, config: Config) -> tuple[FileName, ...]:
         found = slices(world, group, config)
         starts = list(found)
         kept = set(starts[-switches.retained :]) if by_versions else _kept_by_commits(starts, earliest, config)
-        if group in replaced:
-            kept = set()
-        names += [
-            name
-            for start in starts
-            if start not in kept and (group, start) not in waiting and needed.isdisjoint(found[start])
-            for name in found[start]
-        ]
+        going = [s for s in starts if (s not in kept or group in replaced) and (group, s) not in waiting]
+        names += [name for start in going if needed.isdisjoint(found[start]) for name in found[start]]
     return tuple(sorted(names))
 
 
 def replaced_groups(world: World, earliest: Time, config: Config) -> frozenset[Group]:
-    """The file groups of which nothing is read as of any time before `earliest` on; where that is 0, as of now."""
-    if config.planted is PlantedBug.CLEAN_REPLACED_EARLY:
-        earliest = 0
-    before = {commit.requested for commit in world.commits if not earliest or commit.requested < earliest}
+    """The file groups of which nothing is read as of `earliest` or later, or, where that is 0, as of now."""
+    is_now = not earliest or config.planted is PlantedBug.CLEAN_REPLACED_EARLY
+    before = {commit.requested for commit in world.commits if is_now or commit.requested < earliest}
     return frozenset(group for module in modules_of(config) for group in module.hidden(world, before, config))
 
 

@@ -145,6 +145,11 @@ class Lease:
 class ReadsParts(Protocol):
     """A storage that reads several parts of a file at once, for less than one by one."""
 
+    @property
+    def part_gap_bytes(self) -> int:
+        """So many bytes cost as much as another part: what lies closer together had better be one."""
+        ...
+
     def read_parts(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[memoryview]:
         """Bytes ``[start, end)`` for each range, in their order; what lies beyond the end is left out.
 

@@ -1,6 +1,6 @@
 """Parts of one file, as they were fetched: what is there is not fetched again, and nothing is copied together.
 
-Whose duty: few requests where each has a price of its own, and no bytes between the parts where it has none.
+Whose duty: no more requests, and no more bytes between the parts, than the storage makes worth while.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ranges = npt.NDArray[np.int64]
 """Parts of a file, one in each row: where it begins, and behind it."""
 
 MAX_GAP_BYTES: Final = 256 * 1024
-"""Parts closer than this are fetched as one, where a storage reads only one at a time."""
+"""Parts closer than this are fetched as one, where a storage does not say what a part costs."""
 
 
 class FetchedParts:
@@ -58,13 +58,14 @@ class FetchedParts:
             missing &= (at < 0) | (ends > self._covered[at, 1])
         if not missing.any():
             return
-        at_once = isinstance(self._storage, ReadsParts)
-        wanted = _merged(places[missing], 0 if at_once else MAX_GAP_BYTES)
+        storage = self._storage
+        gap = storage.part_gap_bytes if isinstance(storage, ReadsParts) else MAX_GAP_BYTES
+        wanted = _merged(places[missing], gap)
         ranges: list[tuple[int, int]] = list(map(tuple, wanted.tolist()))
-        if isinstance(self._storage, ReadsParts):
-            contents = self._storage.read_parts(self._path, ranges)
+        if isinstance(storage, ReadsParts):
+            contents = storage.read_parts(self._path, ranges)
         else:
-            contents = [self._storage.read(self._path, start, end - start) for start, end in ranges]
+            contents = [storage.read(self._path, start, end - start) for start, end in ranges]
         for (start, end), content in zip(ranges, contents, strict=True):
             if len(content) != end - start:
                 raise self._corrupt(f"it ends before byte {end}")

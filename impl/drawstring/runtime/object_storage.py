@@ -35,8 +35,8 @@ from drawstring.runtime.clock import SystemClock
 from drawstring_spec.layout import TEMP_FOLDER
 
 _CLOCK = SystemClock()
-_MAX_GAP_BYTES: Final = 256 * 1024
-"""Parts of a file in an object store that are closer than this are one request; of a local file, nothing is saved."""
+_REMOTE_GAP_BYTES: Final = 256 * 1024
+_LOCAL_GAP_BYTES: Final = 64 * 1024
 
 
 def check_path(path: str) -> str:
@@ -181,15 +181,19 @@ class ObjectStorage:
                 return memoryview(b"")  # as where a part of the range is there
             raise
 
+    @property
+    def part_gap_bytes(self) -> int:
+        """So many bytes are read in the time that a request takes, or the call for another part of a local file."""
+        return _REMOTE_GAP_BYTES if self._folder is None else _LOCAL_GAP_BYTES
+
     def read_parts(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[memoryview]:
-        """Parts of a file at once; those of an object store that lie close together by one request."""
+        """Parts of a file at once; of an object store, by requests side by side."""
         store = self._existing(path)
         starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
-        gap = _MAX_GAP_BYTES if self._folder is None else 0
         try:
             with _translated(path):
                 return [
-                    memoryview(one) for one in obstore.get_ranges(store, path, starts=starts, ends=ends, coalesce=gap)
+                    memoryview(one) for one in obstore.get_ranges(store, path, starts=starts, ends=ends, coalesce=0)
                 ]
         except StorageError:
             return [self.read(path, start, end - start) for start, end in ranges]  # It may end before.

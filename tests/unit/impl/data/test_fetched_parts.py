@@ -24,6 +24,8 @@ class OneByOne:
 
 
 class AtOnce(OneByOne):
+    part_gap_bytes = 10
+
     def read_parts(self, path, ranges):
         return [self.read(path, start, end - start) for start, end in ranges]
 
@@ -59,7 +61,7 @@ def test_what_is_there_is_not_fetched_again():
 
 
 @pytest.mark.parametrize(("kind", "asked"), [(OneByOne, [(0, 300)]), (AtOnce, [(0, 100), (200, 300)])])
-def test_parts_are_joined_only_where_a_request_reads_but_one(kind, asked):
+def test_parts_are_joined_as_far_as_the_storage_finds_it_worth_while(kind, asked):
     storage = kind()
     parts_of(storage).fetch(np.array([(200, 300), (0, 100)]))
     assert storage.asked == asked

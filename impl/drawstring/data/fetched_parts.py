@@ -34,6 +34,7 @@ class FetchedParts:
 
     def __init__(self, storage: Storage, path: str, corrupt: Callable[[str], CorruptFileError]) -> None:
         self._storage, self._path, self._corrupt = storage, path, corrupt
+        self._many = storage if isinstance(storage, ReadsParts) else None  # asked once: it looks at all of a protocol
         self._covered: Ranges = np.empty((0, 2), np.int64)
         self._starts: list[int] = []
         self._parts: list[memoryview] = []
@@ -58,14 +59,13 @@ class FetchedParts:
             missing &= (at < 0) | (ends > self._covered[at, 1])
         if not missing.any():
             return
-        storage = self._storage
-        gap = storage.part_gap_bytes if isinstance(storage, ReadsParts) else MAX_GAP_BYTES
+        gap = MAX_GAP_BYTES if self._many is None else self._many.part_gap_bytes
         wanted = _merged(places[missing], gap)
         ranges: list[tuple[int, int]] = list(map(tuple, wanted.tolist()))
-        if isinstance(storage, ReadsParts):
-            contents = storage.read_parts(self._path, ranges)
+        if self._many is not None:
+            contents = self._many.read_parts(self._path, ranges)
         else:
-            contents = [storage.read(self._path, start, end - start) for start, end in ranges]
+            contents = [self._storage.read(self._path, start, end - start) for start, end in ranges]
         for (start, end), content in zip(ranges, contents, strict=True):
             if len(content) != end - start:
                 raise self._corrupt(f"it ends before byte {end}")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from drawstring.data.conform import widen
 from drawstring.data.key_texts import single_chunk
-from drawstring.data.log_merge import LogBatch, Mask, WholeRecords, comparable
+from drawstring.data.log_merge import LogBatch, Mask, Rows, WholeRecords, comparable
 from drawstring.data.partial_merge import FieldByField
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
@@ -177,14 +177,20 @@ def slice_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None = N
     for part in _base_parts(task, query, None if batch_rows is None else max(batch_rows, num_entries)):
         rows = np.arange(first_row, first_row + part.num_rows)
         first_row += part.num_rows
-        if query.only is not None:
-            kept = _of_commits(part, query.only)
-            part, rows = part.filter(kept), rows[np.asarray(kept)]  # noqa: PLW2901 -- the part that is merged
-        keys = pa.array(rows) if positional else row_keys(part, query.rules)
-        yield log.merge(part, keys, base_ordering(part, query)).select(query.columns.names)
+        taken, rows = _taking_part(part, rows, query.only)
+        keys = pa.array(rows) if positional else row_keys(taken, query.rules)
+        yield log.merge(taken, keys, base_ordering(taken, query)).select(query.columns.names)
     if positional and query.base is not None:
         check_all_seen(log.unseen.filter(pc.greater_equal(log.unseen, first_row)), query.base.file)
     yield log.rest().select(query.columns.names)
+
+
+def _taking_part(part: pa.Table, rows: Rows, only: tuple[str, ...] | None) -> tuple[pa.Table, Rows]:
+    """Return the base rows that are merged with the log files, and their positions in the file."""
+    if only is None:
+        return part, rows
+    kept = _of_commits(part, only)
+    return part.filter(kept), rows[np.asarray(kept)]
 
 
 def _of_commits(rows: pa.Table, commit_times: tuple[str, ...]) -> pa.Array:

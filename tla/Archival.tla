@@ -41,7 +41,7 @@ Entries == UNION {f \in world.archived : Name(f) \in world.listed}
 \* What is older than the active timeline counts as completed, once there is an archive.
 CountsAsCompleted(time) ==
     \/ time \in ActiveCompleted
-    \/ HasStart /\ time < Start /\ world.archived # {}
+    \/ HasStart /\ time < Start /\ world.archived # {} /\ Bug # "IGNORE_ARCHIVED"
 
 \* In place of CopyOnWrite's operators.
 IsNoArchiver(w) == w <= Writers
@@ -56,7 +56,7 @@ VersionsAsFound(group, times) ==
 (* What is archived *)
 
 \* The last completed write before the first pending one, or that one itself.
-HasStop == ActivePending # {}
+HasStop == ActivePending # {} /\ Bug # "ARCHIVE_PAST_PENDING"
 Stop ==
     LET before == {t \in ActiveCompleted : t < Min(ActivePending)}
     IN  IF before = {} THEN Min(ActivePending) ELSE Max(before)
@@ -74,7 +74,7 @@ HasWorkOfArchival(w) ==
 IsRunning(w) == memory[w].plan # {}
 IsPublished(w) == memory[w].newKeys # {}
 MayWork(w) == Locks => Believes(w)
-EntriesOf(times) == {<<t, CompletionOf(t)>> : t \in times}
+EntriesOf(times) == {<<t, IF Bug = "LOSE_COMPLETION_TIMES" THEN NOTHING ELSE CompletionOf(t)>> : t \in times}
 Freed(w) == [Idle EXCEPT !.hasLock = memory[w].hasLock]
 
 WriteArchivedFile(w) ==
@@ -115,11 +115,11 @@ DropPendingFiles(w) ==
 
 DropCompletedFile(w) ==
     /\ MayDrop(w)
-    /\ WithPending(w) = {}
+    /\ Bug # "DROP_COMPLETED_FIRST" => WithPending(w) = {}
     /\ \E time \in WithCompleted(w) :
            /\ InOrder => time = Min(WithCompleted(w))
            /\ world' = [world EXCEPT !.dropped = @ \cup {time}]
-           /\ memory' = [memory EXCEPT ![w] = After(w, {}, WithCompleted(w) \ {time})]
+           /\ memory' = [memory EXCEPT ![w] = After(w, WithPending(w), WithCompleted(w) \ {time})]
 
 NextOfArchiver(w) ==
     \/ AcquireLock(w) \/ (~IsRunning(w) /\ ReleaseLock(w)) \/ Crash(w)
@@ -139,7 +139,8 @@ HistoryIsWhole ==
 \* What a reader of changes finds behind a checkpoint, on both timelines.
 Found(checkpoint) ==
     {t \in ActiveCompleted : CompletionOf(t) > checkpoint}
-    \cup {e[1] : e \in {d \in Entries : d[1] \notin ActiveCompleted /\ d[2] > checkpoint}}
+    \cup {e[1] : e \in {d \in IF Bug = "CHANGES_OF_ACTIVE" THEN {} ELSE Entries :
+                             d[1] \notin ActiveCompleted /\ d[2] > checkpoint}}
 ArchivedChanges ==
     \A checkpoint \in {0} \cup {c.completion : c \in world.commits} :
         Found(checkpoint) = {c.requested : c \in {d \in world.commits : d.completion > checkpoint}}

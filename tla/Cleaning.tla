@@ -41,17 +41,18 @@ Earliest ==
     ELSE LET before == {t \in Completed : t < Min(PendingWrites)}
          IN  IF before = {} THEN 0 ELSE Max(before)
 
-Starts(group) == {f.requested : f \in {g \in world.files : g.group = group}} \cap Completed
+Counted(time) == time \in Completed \/ Bug = "CLEAN_COUNTS_PENDING"
+Starts(group) == {t \in {f.requested : f \in {g \in world.files : g.group = group}} : Counted(t)}
 Kept(group) ==
     LET starts == Starts(group)
-        before == {s \in starts : s < Earliest}
+        before == IF Bug = "CLEAN_ONE_TOO_MANY" THEN {} ELSE {s \in starts : s < Earliest}
     IN  IF ByVersions THEN Newest(starts)
         ELSE {s \in starts : s >= Earliest} \cup {Max(starts)}
              \cup (IF before = {} THEN {} ELSE {Max(before)})
 NeededByOthers == {}    \* what another module keeps, in whose configuration this operator is replaced
 FilesToClean ==
     IF ~ByVersions /\ Earliest = 0 THEN {}
-    ELSE {n \in There : n[2] \in Completed /\ n[2] \notin Kept(n[1]) /\ n \notin NeededByOthers}
+    ELSE {n \in There : Counted(n[2]) /\ n[2] \notin Kept(n[1]) /\ n \notin NeededByOthers}
 
 PendingCleans == {c \in world.cleans : c.state # "COMPLETED"}
 MayPlan == Cardinality(world.cleans) < MaxCleans /\ PendingCleans = {} /\ FilesToClean # {}

@@ -28,7 +28,8 @@ CompletedClusterings == {p \in world.clusterings : p.requested \in Completed}
 PendingClusterings == {p \in world.clusterings : p.requested \in world.requested \ Completed}
 Taken(p) == {i.group : i \in p.inputs}
 Replaced(times) ==
-    UNION {Taken(p) : p \in {q \in CompletedClusterings : HidesThePast \/ q.requested \in times}}
+    IF Bug = "REPLACE_BEFORE_COMPLETION" THEN UNION {Taken(p) : p \in world.clusterings}
+    ELSE UNION {Taken(p) : p \in {q \in CompletedClusterings : HidesThePast \/ q.requested \in times}}
 
 \* Whether a file group of a plan has a later version than the planned one.
 Stale(p) == \E c \in world.commits : \E f \in c.files : \E i \in p.inputs :
@@ -39,19 +40,22 @@ AllGroupsOfClustering == 1..(Groups + Schedules)
 VersionsNotReplaced(group, times) ==
     IF group \in Replaced(times) THEN {} ELSE {f \in world.files : f.group = group /\ f.requested \in times}
 
+TakenByOthers == IF Bug = "CLUSTER_TAKEN_GROUPS" THEN {} ELSE UNION {Taken(p) : p \in PendingClusterings}
 Free ==
     {[group |-> g, base |-> Slice(g, Completed).requested] :
-         g \in {h \in AllGroupsOfClustering \ UNION {Taken(p) : p \in PendingClusterings} :
+         g \in {h \in AllGroupsOfClustering \ TakenByOthers :
                     Versions(h, Completed) # {}}}
 MayCluster == Cardinality(world.clusterings) < Schedules /\ Free # {}
 
 \* In place of CopyOnWrite's operators.
 IsNoClusterer(w) == w # Clusterer
 IsClusteringPlan(time) == \E p \in world.clusterings : p.requested = time /\ (Rejects \/ ~Stale(p))
-MayPlaceInOpen(w, group, times) == group \notin Replaced(times)
+MayPlaceInOpen(w, group, times) == Bug = "INSERT_INTO_REPLACED" \/ group \notin Replaced(times)
 HasWorkOfAnyProcess(w) == IF w = Clusterer THEN MayCluster ELSE MayStart(w) \/ HasRollbackWork
+Careful == Bug # "UPDATE_UNDER_CLUSTERING"
 ClashesOfClustering(w) ==
-    IF w = Clusterer THEN \E p \in PendingClusterings : p.requested = memory[w].requested /\ Stale(p)
+    IF ~Careful THEN FALSE
+    ELSE IF w = Clusterer THEN \E p \in PendingClusterings : p.requested = memory[w].requested /\ Stale(p)
     ELSE \E p \in {q \in CompletedClusterings : \A s \in memory[w].snapshot : s[1] # q.requested}
                   \cup (IF Rejects THEN PendingClusterings ELSE {}) :
              \E f \in memory[w].written : f.group \in Taken(p)
@@ -76,7 +80,7 @@ RunClustering(w) ==
     /\ memory[w].phase = "START"
     /\ ~memory[w].hasLock
     /\ \E p \in PendingClusterings :
-           /\ ~Stale(p)
+           /\ Careful => ~Stale(p)
            /\ world' = [world EXCEPT !.inflight = @ \cup {p.requested},
                                      !.files = {f \in @ : f.requested # p.requested}]
            /\ memory' = [memory EXCEPT ![w].phase = "INFLIGHT", ![w].requested = p.requested,

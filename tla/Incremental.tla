@@ -22,7 +22,8 @@ IncrementalInit ==
     /\ memory = [w \in 1..Consumer |-> Idle]
 
 TimeOf(c) == IF ByCompletion THEN c.completion ELSE c.requested
-PendingOnTimeline == {t \in (world.requested \cup world.inflight) \ Completed : ~Spared(t)}
+Seen == (IF Bug = "FENCE_OF_INFLIGHT" THEN {} ELSE world.requested) \cup world.inflight
+PendingOnTimeline == {t \in Seen \ Completed : ~Spared(t)}
 NewCommits ==
     {c \in world.commits : /\ TimeOf(c) > world.checkpoint
                            /\ UpToFence => \A t \in PendingOnTimeline : c.requested < t

@@ -19,7 +19,10 @@ IndexingInit ==
 Known == world.index.base \cup world.index.entries
 Missed == Completed \ Known
 Unaware == world.inflight \ (Completed \cup world.index.aware)
-Ready == world.index.built /\ ~world.index.completed /\ Missed = {} /\ Unaware = {}
+Ready ==
+    /\ world.index.built /\ ~world.index.completed
+    /\ Bug # "SKIP_CATCH_UP" => Missed = {}
+    /\ Bug # "INDEX_WITHOUT_WAITING" => Unaware = {}
 
 ----------------------------------------------------------------------------
 (* In place of CopyOnWrite's operators and actions *)
@@ -41,7 +44,8 @@ UpdateMetadataAndIndex(w) ==
     LET time == memory[w].requested
     IN  /\ memory[w].phase = "CHECKED"
         /\ world' = [world EXCEPT !.metadata = @ \cup {time},
-               !.index.entries = IF time \in world.index.aware THEN @ \cup {time} ELSE @]
+               !.index.entries =
+                   IF time \in world.index.aware /\ Bug # "WRITERS_IGNORE_INDEX" THEN @ \cup {time} ELSE @]
         /\ memory' = [memory EXCEPT ![w].phase = "UPDATED"]
 
 RemoveInstantFromIndex(w) ==
@@ -79,7 +83,7 @@ CatchUpIndex(w) ==
     /\ Rests(w)
     /\ ~memory[w].hasLock
     /\ world.index.built /\ ~world.index.completed
-    /\ Missed # {}
+    /\ Missed # {} /\ Bug # "SKIP_CATCH_UP"
     /\ world' = [world EXCEPT !.index.entries = @ \cup {Min(Missed)}]
     /\ UNCHANGED memory
 

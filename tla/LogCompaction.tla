@@ -42,6 +42,8 @@ KeepsOff == {i.group : i \in Inputs} \cap TakenByLogPlans # {}
 LastChanges(logs) ==
     UNION {{c \in f.rows : \A g \in logs : g.requested > f.requested => \A d \in g.rows : d[1] # c[1]} : f \in logs}
 
+Carried(logs) == {c \in LastChanges(logs) : c[2] # DELETED \/ Bug # "LOG_COMPACT_WITHOUT_DELETES"}
+
 ScheduleLogCompaction(w) ==
     /\ w = LogCompactor
     /\ memory[w].phase = "START"
@@ -61,7 +63,7 @@ RunLogCompaction(w) ==
                                      !.files = {f \in @ : f.requested # p.requested}]
            /\ memory' = [memory EXCEPT ![w].phase = "INFLIGHT", ![w].requested = p.requested,
                   ![w].plan = {[group |-> i.group, base |-> NOTHING, log |-> TRUE,
-                                rows |-> LastChanges({f \in world.files :
+                                rows |-> Carried({f \in world.files :
                                              f.group = i.group /\ f.log /\ f.requested \in i.logs})]
                                : i \in p.inputs}]
 

@@ -77,6 +77,8 @@ Inputs ==
     {[group |-> g, base |-> BaseTime(g, Min(Chosen(g, Completed))), logs |-> {f.requested : f \in Logs(g, Completed)}] :
          g \in {h \in (1..Groups) \ Taken : Logs(h, Completed) # {}}}
 HeldOff == FALSE            \* whether another module holds a compaction off
+Blocks(file) ==
+    [file EXCEPT !.rows = {c \in @ : c[2] # DELETED \/ Bug # "SKIP_DELETE_BLOCKS"}]
 MaySchedule == Cardinality(world.plans) < Schedules /\ Inputs # {}
 
 \* In place of CopyOnWrite's operators.
@@ -107,7 +109,8 @@ RunCompaction(w) ==
            /\ memory' = [memory EXCEPT ![w].phase = "INFLIGHT", ![w].requested = p.requested,
                   ![w].plan = {[group |-> i.group, base |-> i.base, log |-> FALSE,
                                 rows |-> MergedRows(RowsOfBase(i.group, i.base),
-                                    {f \in world.files : f.group = i.group /\ f.log /\ f.requested \in i.logs})]
+                                    {Blocks(f) : f \in {g \in world.files :
+                                        g.group = i.group /\ g.log /\ g.requested \in i.logs}})]
                                : i \in p.inputs}]
 
 NextOfCompactor(w) ==

@@ -42,9 +42,10 @@ MergedListing(listed, blocks) ==
 
 \* What may be taken back yet is not compacted, nor what completed after it was requested.
 MayBeTakenBack == {b.requested : b \in {c \in CompletedBlocks : c.requested \in PendingActions}}
-BlocksToCompact == {b \in CompletedBlocks : \A time \in MayBeTakenBack : b.completion < time}
+BlocksToCompact ==
+    {b \in CompletedBlocks : Bug = "COMPACT_PENDING_METADATA" \/ \A time \in MayBeTakenBack : b.completion < time}
 
-TakenBack(target) == {b \in CompletedBlocks : b.requested = target}
+TakenBack(target) == {b \in CompletedBlocks : b.requested = target /\ Bug # "SKIP_METADATA_ROLLBACK"}
 KnowsClean(c) == \E b \in CompletedBlocks : b.requested = c.requested /\ b.deleted # {}
 
 ----------------------------------------------------------------------------
@@ -83,7 +84,7 @@ RollbackMetadata(w) ==
 UpdateMetadataOfTable(w) ==
     \E b \in ToTell(w) :
         /\ b \in world.blocks
-        /\ Locked(w)
+        /\ Bug # "UNFENCED_METADATA" => Locked(w)
         /\ world' = [world EXCEPT
                !.blocks = (@ \ {b}) \cup {[b EXCEPT !.completion = world.clock]},
                !.metadata = IF w = Cleaner THEN @ ELSE @ \cup {b.requested}]

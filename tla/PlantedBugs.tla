@@ -1,12 +1,10 @@
 ---------------------------- MODULE PlantedBugs ----------------------------
 (***************************************************************************)
 (* CopyOnWrite with one rule broken on purpose, to see that TLC finds what *)
-(* the explorer finds: Bug is the name of a PlantedBug of the Python model.*)
+(* the explorer finds. The twins of modules ask for their bugs themselves. *)
 (* Each operator stands in place of the one that its name begins with.     *)
 (***************************************************************************)
 EXTENDS CopyOnWrite
-
-CONSTANT Bug
 
 ConflictsButFor(w) ==
     /\ IsWriter(w)

@@ -34,10 +34,11 @@ IsKept(time) ==
              /\ \E c \in world.commits : c.requested = n[2]
              /\ \A c \in world.commits : n[2] < c.requested /\ c.requested <= time =>
                     \A f \in c.files : f.group # n[1]
+KeptBySavepoints == IF Bug = "CLEAN_SAVEPOINTED_SLICES" THEN {} ELSE NamesOfSavepoints
 MaySave(time) ==
     /\ Cardinality(world.savepoints) < MaxSavepoints
     /\ \A s \in world.savepoints : s.requested # time
-    /\ IsKept(time)
+    /\ Bug # "SAVEPOINT_OF_CLEANED" => IsKept(time)
     /\ Waits => \A t \in PendingWrites : t > time
 
 PendingRestores == {r \in world.restores : r.state # "COMPLETED"}
@@ -48,9 +49,11 @@ End(time) ==
     IF time \in Completed THEN (CHOOSE c \in world.commits : c.requested = time).completion ELSE world.clock + time
 Rank(time) == IF ByCompletion THEN End(time) ELSE time
 ToTakeBack(time) ==
-    LET targets == {t \in world.requested \cup world.inflight : Rank(t) > Rank(time)}
+    LET all == IF Bug = "RESTORE_LEAVES_PENDING" THEN Completed ELSE world.requested \cup world.inflight
+        targets == {t \in all : Rank(t) > Rank(time)}
+        before(u, t) == IF Bug = "RESTORE_OLDEST_FIRST" THEN Rank(u) < Rank(t) ELSE Rank(u) > Rank(t)
     IN  [i \in 1..Cardinality(targets) |->
-            CHOOSE t \in targets : Cardinality({u \in targets : Rank(u) > Rank(t)}) = i - 1]
+            CHOOSE t \in targets : Cardinality({u \in targets : before(u, t)}) = i - 1]
 
 Times(r) == {r.plan[i] : i \in DOMAIN r.plan}
 StillThere(r) == {i \in DOMAIN r.plan : r.plan[i] \in world.requested \cup world.inflight}

@@ -20,6 +20,7 @@ CONSTANTS
     Writers,            \* number of writers
     Groups,             \* number of file groups
     Workload,           \* sequence of operations: sets of <<key, written>>
+    Bug,                \* the rule that is broken on purpose, by the name of a PlantedBug in Python; "NONE" for none
     Optimistic,         \* whether writers lock and compare file groups
     KeyCheck,           \* whether new keys are compared
     MaxCrashes, MaxHeartbeatExpiries, MaxLockExpiries, MaxFaults, FaultsUntil, MaxRenewals

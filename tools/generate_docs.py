@@ -67,7 +67,7 @@ _BUGS_OF_THE_MODEL = """
 ## In the model
 
 A member of `PlantedBug` breaks a rule of `drawstring_model`. The *explorer* gives the length of the shortest history
-that breaks a promise, within the bounds of the bug's test; *TLC* the same, the rule broken in `tla/PlantedBugs.tla`.
+that breaks a promise, within the bounds of the bug's test; *TLC* the same, the rule broken in the twin in `tla/`.
 *Random walks* are Hypothesis's, within the same bounds. *Refinement* asks whether the implementation, which does not
 have the bug, is found to differ from a model that has it: the first of the seeded histories that does.
 """

@@ -42,7 +42,7 @@ from drawstring_sim.tla_trace import UntranslatableError, tla_trace
 from quality.mutants import BUGS, Bug, founded_stage
 from stateful.test_two_writers import TwoWriters
 from unit.model.test_planted_bugs import CASES
-from unit.model.tlc import OF_COPY_ON_WRITE, run_tlc
+from unit.model.tlc import OF_COPY_ON_WRITE, PROMISES, TWINS, run_tlc
 from unit.sim.tlc_trace import judge_by_tlc, refinement_of
 
 Found = Mapping[str, Any]
@@ -62,8 +62,8 @@ MODEL_CASES: Mapping[PlantedBug, tuple[Promise, Config]] = {
 }
 IN_TLA = frozenset(
     re.findall(r'"([A-Z_]+)"', (TESTS.parent / "tla" / "PlantedBugs.tla").read_text(encoding="utf-8"))
-) & {bug.value for bug in PlantedBug}
-"""Bugs of the model that ``tla/PlantedBugs.tla`` has, too."""
+) & {bug.value for bug in PlantedBug} | {bug.value for bug in TWINS}
+"""Bugs of the model that ``tla/PlantedBugs.tla`` has, too, or the twin of their module."""
 
 
 def meanings() -> dict[str, str]:
@@ -107,9 +107,10 @@ def tlc_finds(bug: PlantedBug) -> Found:
         return _not_asked("not in TLA+")
     promise, config = MODEL_CASES[bug]
     bounds = config.bounds
-    name = next(name for name, each in OF_COPY_ON_WRITE.items() if each is promise)
+    module, constants = TWINS.get(bug, ("PlantedBugs", {"Bug": f'"{bug.value}"'}))
+    name = next(name for name, each in PROMISES.get(module, OF_COPY_ON_WRITE).items() if each is promise)
     model = {
-        "module": "PlantedBugs",
+        "module": module,
         "concurrency": config.concurrency.value,
         "key_check": config.key_check,
         "workload": bounds.workload,
@@ -119,7 +120,7 @@ def tlc_finds(bug: PlantedBug) -> Found:
         "lock_expiries": bounds.lock_expiries,
         "faults": bounds.faults,
         "renewals": bounds.renewals,
-        "constants": {"Bug": f'"{bug.value}"', "FaultsUntil": bounds.faults_until},
+        "constants": {**constants, "Writers": bounds.writers, "FaultsUntil": bounds.faults_until},
     }
     with tempfile.TemporaryDirectory() as folder:
         checked = run_tlc(Path(folder), model, [name])

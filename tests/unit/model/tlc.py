@@ -220,6 +220,62 @@ PLANTED = {
 }
 
 
+def twins_of(module: str, *bugs: PlantedBug, **constants: object) -> dict[PlantedBug, tuple[str, dict[str, object]]]:
+    """What `bugs` are in the twin of a module that knows them by name, with constants unlike the manifest's."""
+    return {bug: (module, {"Bug": f'"{bug}"', **constants}) for bug in bugs}
+
+
+TWINS: dict[PlantedBug, tuple[str, dict[str, object]]] = {
+    PlantedBug.REFUSED_BY_ITSELF: ("LostAnswers", {"Compares": False}),
+    PlantedBug.RETRY_WHILE_ALIVE: ("Retries", {"WhileAlive": True}),
+    PlantedBug.DETECT_EARLY_ONLY: ("EarlyDetection", {"EarlyOnly": True}),
+    PlantedBug.DELETE_UNDER_CLUSTERING: ("PartitionDeletes", {"Careless": True}),
+    PlantedBug.LOG_COMPACT_BESIDE_PENDING: ("LogCompaction", {"Waits": False}),
+    PlantedBug.DROP_BEFORE_MANIFEST: ("Archival", {"AfterManifest": False}),
+    **twins_of(
+        "Archival",
+        PlantedBug.ARCHIVE_PAST_PENDING,
+        PlantedBug.DROP_COMPLETED_FIRST,
+        PlantedBug.LOSE_COMPLETION_TIMES,
+        PlantedBug.IGNORE_ARCHIVED,
+        PlantedBug.CHANGES_OF_ACTIVE,
+    ),
+    **twins_of(
+        "Clustering",
+        PlantedBug.UPDATE_UNDER_CLUSTERING,
+        PlantedBug.REPLACE_BEFORE_COMPLETION,
+        PlantedBug.INSERT_INTO_REPLACED,
+    ),
+    **twins_of("Clustering", PlantedBug.CLUSTER_TAKEN_GROUPS, Schedules=2),
+    **twins_of(
+        "Savepoints",
+        PlantedBug.CLEAN_SAVEPOINTED_SLICES,
+        PlantedBug.SAVEPOINT_OF_CLEANED,
+        MaxCleans=1,
+        MaxRestores=0,
+    ),
+    **twins_of("Savepoints", PlantedBug.RESTORE_LEAVES_PENDING, PlantedBug.RESTORE_OLDEST_FIRST),
+    **twins_of("Cleaning", PlantedBug.CLEAN_ONE_TOO_MANY),
+    **twins_of("Cleaning", PlantedBug.CLEAN_COUNTS_PENDING, ByVersions=True),
+    **twins_of("Incremental", PlantedBug.FENCE_OF_INFLIGHT),
+    **twins_of(
+        "Indexing",
+        PlantedBug.SKIP_CATCH_UP,
+        PlantedBug.INDEX_WITHOUT_WAITING,
+        PlantedBug.WRITERS_IGNORE_INDEX,
+    ),
+    **twins_of("LogCompaction", PlantedBug.LOG_COMPACT_WITHOUT_DELETES),
+    **twins_of("MergeOnRead", PlantedBug.SKIP_DELETE_BLOCKS),
+    **twins_of(
+        "MetadataTable",
+        PlantedBug.COMPACT_PENDING_METADATA,
+        PlantedBug.SKIP_METADATA_ROLLBACK,
+        PlantedBug.UNFENCED_METADATA,
+    ),
+}
+"""What a planted bug of a module is in TLA+: the module's twin, and its constants that differ from the manifest's."""
+
+
 def module_of(model: Model) -> str:
     """The TLA+ module that a model is one of."""
     return model.get("module", "CopyOnWrite")
@@ -359,6 +415,7 @@ def _configured(model: Model, invariants: Iterable[str], properties: Iterable[st
     constants = {
         "Writers": 2,
         "Groups": model["groups"],
+        "Bug": '"NONE"',
         "Optimistic": model["concurrency"] == "OPTIMISTIC",
         "KeyCheck": model["key_check"],
         "MaxCrashes": model["crashes"],

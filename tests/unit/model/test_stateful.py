@@ -5,25 +5,18 @@ Those of `test_stateful_modules` are walks through more modules.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drawstring_model.config import Bounds, Config, SnapshotTime, delete, upsert
+from drawstring_model.config import Config, SnapshotTime
 from drawstring_model.core.protocol import apply, enabled, protocol_of
 from drawstring_model.core.state import initial_state
 from drawstring_model.invariants import STEP_PROPERTIES
+from unit.model import walks
 
-LARGE = Bounds(
-    writers=3,
-    groups=3,
-    workload=(upsert(1, 2), upsert(2, 3), delete(1), upsert(1, 3), delete(2, 3), upsert(1, 2, 3)),
-    crashes=3,
-    heartbeat_expiries=3,
-    lock_expiries=3,
-    faults=6,
-    faults_until=6,
-    renewals=2,
-)
+LARGE = replace(walks.LARGE, crashes=3, heartbeat_expiries=3, lock_expiries=3, faults=6, renewals=2)
 WALK = st.lists(st.integers(min_value=0, max_value=2**16), min_size=40, max_size=160)
 
 

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import drawstring as ds
-from drawstring.errors import DrawstringError
 from drawstring_conformance.compare import difference
 from drawstring_conformance.compare_changes import change_difference
 from drawstring_conformance.vectors import Case, Query, QueryType, load_case
@@ -44,6 +43,8 @@ class Recorder:
         queries: that were asked so far, as a case has them.
         answers: of those queries.
         refused: what Java could not answer.
+        filtered: queries with conditions, beside the others.
+        facts: what was noted while the story was told.
 
     """
 
@@ -54,6 +55,8 @@ class Recorder:
     queries: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, pa.Table] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
+    filtered: list[dict[str, Any]] = field(default_factory=list)
+    facts: list[Any] = field(default_factory=list)
 
     def write(self, operation: str, rows: pa.Table, **options: str) -> str:
         """Write rows; the names of `options` have ``__`` for a point. Returns the requested time."""
@@ -72,6 +75,26 @@ class Recorder:
         plain = {key: value for key, value in self.options.items() if key != "hoodie.table.name"}
         more = {name.replace("__", "."): value for name, value in settings.items()}
         self.java.sql(self.path, *statements, settings={**plain, **more})
+
+    def together(self, *writes: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Run requests of the driver's side by side; writes have the table's options, and their own."""
+        requests = []
+        for write in writes:
+            own = {"options": {**self.options, **write.get("options", {})}} if write["verb"] == "write" else {}
+            requests.append({**write, "path": str(self.path), **own})
+        return self.java.together(requests)
+
+    def ask_filtered(self, where: str, conditions: list[Any], columns: list[str] | None = None) -> None:
+        """Ask Java for the rows for which `where` holds, which is what the conditions say (see `unseen_filters`)."""
+        name = f"filtered_{len(self.filtered)}"
+        entry = {"id": name, "expect": f"expected/{name}.parquet", "where": where}
+        try:
+            answer = self.java.read(self.path, options=self.read_options, where=where)
+        except JavaHudiError as error:
+            self.refused.append({**entry, "type": "filtered", "error": error.root[:300]})
+            return
+        self.answers[name] = answer.select(columns) if columns else answer
+        self.filtered.append({**entry, "conditions": conditions, "columns": columns})
 
     def ask(self, **query: Any) -> None:
         """Ask Java one query, as a case describes it: ``type``, and ``as_of`` or ``start`` and ``end``."""
@@ -116,6 +139,8 @@ class Recorder:
             "table_properties": self.properties,
             "queries": self.queries,
             "failed_queries": self.refused,
+            **({"filtered_queries": self.filtered} if self.filtered else {}),
+            **({"facts": self.facts} if self.facts else {}),
         }
         (folder / "case.json").write_text(json.dumps(details, indent=1) + "\n", encoding="utf-8")
         return load_case(folder.name, folder.parent)
@@ -172,7 +197,7 @@ def wrong_answers(case: Case, folder: Path) -> dict[str, str]:
     for query in case.queries:
         try:
             text = wrong_answer(table, query)
-        except DrawstringError as error:
+        except Exception as error:  # noqa: BLE001 -- what no error of ours tells is a finding, too
             text = f"{type(error).__name__}: {error}"
         if text:
             found[query.id] = text

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from interop import unseen_histories, unseen_indexes, unseen_merging
+from interop import (
+    unseen_evolution,
+    unseen_histories,
+    unseen_indexes,
+    unseen_merging,
+    unseen_partitions,
+    unseen_writers,
+)
 from interop.unseen_story import STORIES
 
-__all__ = ["STORIES", "unseen_histories", "unseen_indexes", "unseen_merging"]
+__all__ = [
+    "STORIES",
+    "unseen_evolution",
+    "unseen_histories",
+    "unseen_indexes",
+    "unseen_merging",
+    "unseen_partitions",
+    "unseen_writers",
+]

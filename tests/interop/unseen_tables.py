@@ -18,6 +18,7 @@ from drawstring.errors import UnsupportedTableError
 from drawstring_conformance.vectors import Case
 from interop.java.client import JavaHudi, JavaHudiError
 from interop.java.environment import find_environment
+from interop.unseen_filters import filtered_queries, wrong_filtered
 from interop.unseen_recording import Recorder, wrong_answers
 from interop.unseen_stories import STORIES
 from interop.unseen_story import Story
@@ -57,7 +58,7 @@ def main() -> int:
             except JavaHudiError as error:
                 _say([f"{one.name}: Java could not: {error}"])
                 continue
-            wrong = wrong_answers(case, Path(work) / "judged")
+            wrong = {**wrong_answers(case, Path(work) / "judged"), **wrong_filtered(case, Path(work) / "judged")}
             shutil.rmtree(Path(work) / "judged", ignore_errors=True)
             different += sum(not _is_refusal(text) for text in wrong.values())
             _say(_lines(case, wrong, time.monotonic() - started))
@@ -70,13 +71,14 @@ def _is_refusal(text: str) -> bool:
 
 
 def _lines(case: Case, wrong: dict[str, str], seconds: float) -> Iterable[str]:
-    yield f"{case.name}: {len(case.queries) - len(wrong)} the same, {len(wrong)} different, {seconds:.0f} s"
+    asked = len(case.queries) + len(filtered_queries(case))
+    yield f"{case.name}: {asked - len(wrong)} the same, {len(wrong)} different, {seconds:.0f} s"
     for refused in case.details["failed_queries"]:
         time = refused.get("as_of") or refused.get("start") or ""
         yield f"  Java refused {refused['id']} {time}: {refused['error'][:160]}"
-    asked = {query.id: query for query in case.queries}
+    times_of = {query.id: (query.as_of, query.start, query.end) for query in case.queries}
     for name, text in wrong.items():
-        times = " ".join(filter(None, (asked[name].as_of, asked[name].start, asked[name].end)))
+        times = " ".join(filter(None, times_of.get(name, ())))
         yield f"  {'refused' if _is_refusal(text) else 'DIFFERENT'} {name} {times}: {text[:_LONGEST_LINE]}"
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -78,10 +78,17 @@ class JavaHudi:
             self._process.stdout.close()
         self._folder.cleanup()
 
-    def read(self, path: Path, *, as_of: str | None = None, options: Mapping[str, str] | None = None) -> pa.Table:
-        """The rows of a snapshot query, or of a time-travel query where `as_of` is given."""
+    def read(
+        self,
+        path: Path,
+        *,
+        as_of: str | None = None,
+        options: Mapping[str, str] | None = None,
+        where: str | None = None,
+    ) -> pa.Table:
+        """The rows of a snapshot query, or of a time-travel query where `as_of` is given; `where` is SQL."""
         out = self._new_path("read")
-        self._ask("read", path=str(path), out=str(out), as_of=as_of, options=dict(options or {}))
+        self._ask("read", path=str(path), out=str(out), as_of=as_of, options=dict(options or {}), where=where)
         return pq.read_table(out)
 
     def write(self, path: Path, operation: str, rows: pa.Table, *, options: Mapping[str, str] | None = None) -> str:
@@ -128,6 +135,24 @@ class JavaHudi:
     def sql(self, path: Path, *statements: str, settings: Mapping[str, str] | None = None) -> None:
         """Run SQL statements in which ``{table}`` is the table, under `settings` of the session."""
         self._ask("sql", path=str(path), statements=statements, settings=dict(settings or {}))
+
+    def together(self, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answers to several requests of the driver's that run side by side; what failed has ``ok`` false.
+
+        A request is the driver's, but for ``rows``, which are rows. It begins ``after_ms`` from now.
+        """
+        return list(self._ask("together", requests=[self._with_file(request) for request in requests])["answers"])
+
+    def schedule_index(self, path: Path, kinds: Sequence[str], options: Mapping[str, str]) -> str:
+        """Plan the building of indexes, ``MetadataPartitionType`` by name; the plan's requested time."""
+        return str(self._ask("schedule_index", path=str(path), kinds=kinds, options=dict(options))["planned"])
+
+    def _with_file(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "rows" not in request:
+            return request
+        source = self._new_path("rows").with_suffix(".parquet")
+        pq.write_table(request["rows"], source)
+        return {**request, "rows": str(source)}
 
     def _new_path(self, name: str) -> Path:
         self._num_files += 1

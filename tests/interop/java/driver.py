@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -99,9 +100,17 @@ class Driver:
         self._jvm = spark.sparkContext._jvm
         self._num_names = 0
 
-    def read(self, path: str, out: str, as_of: str | None = None, options: dict[str, str] | None = None) -> dict:
-        """Snapshot or time-travel query; rows go to the Parquet folder `out`."""
+    def read(
+        self,
+        path: str,
+        out: str,
+        as_of: str | None = None,
+        options: dict[str, str] | None = None,
+        where: str | None = None,
+    ) -> dict:
+        """Snapshot or time-travel query, of the rows for which `where` holds; they go to the Parquet folder `out`."""
         frame = self._load(path, as_of, options or {})
+        frame = frame.where(where) if where else frame
         if frame.columns == CHANGE_COLUMNS:
             # Java's iterator of change data loses rows under any operator that asks twice whether there are more.
             rows = self._spark.sparkContext.parallelize([tuple(row) for row in frame.collect()], 1)
@@ -118,11 +127,18 @@ class Driver:
         """Sum of one column of a snapshot query."""
         return {"sum": self._load(path, None, {}).agg({column: "sum"}).collect()[0][0]}
 
-    def write(self, path: str, operation: str, rows: str, options: dict[str, str] | None = None) -> dict:
-        """Write the Parquet folder or file `rows` into the table by `operation` (upsert, delete, ...)."""
+    def write(
+        self, path: str, operation: str, rows: str, options: dict[str, str] | None = None, row_ms: int = 0
+    ) -> dict:
+        """Write the Parquet folder or file `rows` into the table by `operation` (upsert, delete, ...).
+
+        Each row takes `row_ms` to come, which it does after the write has begun.
+        """
         chosen = {**WRITE_OPTIONS, **self._options_of(path), **(options or {})}
         chosen["hoodie.datasource.write.operation"] = operation
         frame = self._spark.read.parquet(rows)
+        if row_ms:
+            frame = frame.where(f"isnull(reflect('java.lang.Thread', 'sleep', {row_ms}L))")
         frame.write.format("hudi").options(**chosen).mode("append").save(path)
         return {"timeline": self.timeline(path)["timeline"]}
 
@@ -186,6 +202,31 @@ class Driver:
             for key in settings or {}:
                 self._spark.conf.unset(key)
         return {}
+
+    def together(self, requests: list[dict]) -> dict:
+        """Answer requests side by side, each in a thread of its own, `after_ms` from now; what fails is an answer."""
+
+        def one(request: dict) -> dict:
+            time.sleep(request.pop("after_ms", 0) / 1000)
+            return answer(self, request)
+
+        with ThreadPoolExecutor(len(requests)) as threads:
+            return {"answers": list(threads.map(one, requests))}
+
+    def schedule_index(self, path: str, kinds: list[str], options: dict[str, str]) -> dict:
+        """Plan the building of indexes of the metadata table, which then is pending."""
+        jvm = self._jvm.org.apache.hudi
+        table_schema = (
+            jvm.common.table.TableSchemaResolver(self._meta_client(path)).getTableAvroSchema(False).toString()
+        )
+        chosen = {**WRITE_OPTIONS, **self._options_of(path), **options}
+        context = self._spark.sparkContext._jsc
+        client = jvm.DataSourceUtils.createHoodieClient(context, table_schema, path, "t", chosen)
+        try:
+            found = [getattr(jvm.metadata.MetadataPartitionType, kind) for kind in kinds]
+            return {"planned": client.scheduleIndexing(found, []).get()}
+        finally:
+            client.close()
 
     def _load(self, path: str, as_of: str | None, options: dict[str, str]) -> DataFrame:
         reader = self._spark.read.format("hudi").options(**options)

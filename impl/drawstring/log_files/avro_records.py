@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -35,7 +35,7 @@ MOST_FIXED_BYTES: Final = 1024 * 1024 * 1024
 _FIXED_BYTES_PER_BYTE: Final = 64
 _SYNC: Final = b"drawstring-sync-"
 _LENGTH: Final = "length"
-_RECORD: Final = "record"
+_LENGTH_FIELD: Final = {"name": _LENGTH, "type": {"type": "fixed", "name": "length_bytes", "size": LENGTH_BYTES}}
 _PRIMITIVES: Final = frozenset({"boolean", "int", "long", "float", "double", "string", "bytes"})
 
 
@@ -58,7 +58,9 @@ def framed(values: pa.Array) -> memoryview:
     return memoryview(gather(raw, starts, ends).buffers()[2])
 
 
-def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memoryview, *, path: str) -> pa.Table:
+def decode_prefixed_records(
+    schema: Mapping[str, Any], count: int, content: memoryview, *, path: str, columns: Collection[str] | None = None
+) -> pa.Table:
     """Decode records that each have their length in front, as Avro blocks of log files have them.
 
     Args:
@@ -66,9 +68,10 @@ def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memo
         count: how many there are.
         content: all of them.
         path: of the file, for messages.
+        columns: names of the fields that are wanted; others are stepped over. None for all.
 
     Returns:
-        One row per record, in the types of `avro_to_arrow`.
+        One row per record, in the types of `avro_to_arrow` and the schema's order.
 
     Raises:
         CorruptFileError: the bytes are not that many records of that schema.
@@ -78,25 +81,26 @@ def decode_prefixed_records(schema: Mapping[str, Any], count: int, content: memo
     if not 0 <= count <= len(content) // LENGTH_BYTES:
         raise _corrupt(path, f"it claims {count} records in {len(content)} bytes")
     target = avro_to_arrow(schema)
+    wanted = [n for n, name in enumerate(target.names) if columns is None or name in columns]
     if count == 0:
-        return target.empty_table()
+        return target.empty_table().select(wanted)
     physical = _Physical()
-    fields = [
-        {"name": _LENGTH, "type": {"type": "fixed", "name": "length_bytes", "size": LENGTH_BYTES}},
-        {"name": _RECORD, "type": physical.rewrite(schema)},
-    ]
+    fields, symbols = physical.fields(schema)
     # Each value takes a byte at least, be it the branch of a union; those of a list are not counted beforehand.
     fixed_bytes = physical.fixed_bytes * count + physical.repeated_fixed_bytes * len(content)
     if fixed_bytes > MOST_FIXED_BYTES + _FIXED_BYTES_PER_BYTE * len(content):
         raise _corrupt(path, f"its values of fixed types would take {fixed_bytes} bytes")
-    frame = _decode({"type": "record", "name": "prefixed", "fields": fields}, count, content, path)
-    lengths = _bytes_of(frame[_LENGTH]).view(">i4").astype(np.int64)
+    # The bytes of a record are those of its fields, so the length is one field more, and names do not matter.
+    prefixed = [_LENGTH_FIELD, *({"name": f"field{n}", "type": kind} for n, kind in enumerate(fields))]
+    names = [_LENGTH, *(f"field{n}" for n in wanted)]
+    found = _decode({"type": "record", "name": "prefixed", "fields": prefixed}, count, content, path, names)
+    lengths = _bytes_of(found[_LENGTH]).view(">i4").astype(np.int64)
     if len(lengths) != count or int(lengths.sum()) + LENGTH_BYTES * count != len(content):
         raise _corrupt(path, "its records do not have the lengths that stand in front of them")
-    columns = frame[_RECORD].flatten()
-    symbols = iter(physical.symbols)
-    arrays = [_meaning(column, field.type, symbols, path) for column, field in zip(columns, target, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=target)
+    kinds = pa.schema([target.field(n) for n in wanted])
+    arrays = [_meaning(found[f"field{n}"], target.field(n).type, iter(symbols[n]), path) for n in wanted]
+    # A table without columns would forget how many records there are.
+    return pa.Table.from_arrays(arrays, schema=kinds) if wanted else pa.table({_LENGTH: lengths}).select([])
 
 
 def decode_record(schema: Mapping[str, Any], content: memoryview, *, path: str) -> pa.Table:
@@ -105,7 +109,9 @@ def decode_record(schema: Mapping[str, Any], content: memoryview, *, path: str) 
     return pa.table(list(columns.values()), names=list(columns))
 
 
-def _decode(schema: Any, count: int, content: memoryview, path: str) -> dict[str, pa.Array]:
+def _decode(
+    schema: Any, count: int, content: memoryview, path: str, columns: list[str] | None = None
+) -> dict[str, pa.Array]:
     container = io.BytesIO()
     text = json.dumps(schema).encode()
     container.write(b"Obj\x01" + _long(1) + _long(11) + b"avro.schema" + _long(len(text)) + text + _long(0) + _SYNC)
@@ -114,7 +120,7 @@ def _decode(schema: Any, count: int, content: memoryview, path: str) -> dict[str
     container.write(_SYNC)
     container.seek(0)
     try:
-        return {column.name: column.to_arrow() for column in pl.read_avro(container)}
+        return {column.name: column.to_arrow() for column in pl.read_avro(container, columns=columns)}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # what Rust calls a panic is no Exception; nothing else comes from there
@@ -146,6 +152,20 @@ class _Physical:
 
         self.repeated_fixed_bytes = 0
         """Of those inside of lists and maps."""
+
+    def fields(self, record: Mapping[str, Any]) -> tuple[list[Any], list[Sequence[Sequence[str]]]]:
+        """Return the rewritten types of a record's fields, and the symbols of the enums in each.
+
+        Raises as `rewrite`.
+        """
+        own = str(record.get("namespace") or "")
+        kinds: list[Any] = []
+        symbols: list[Sequence[Sequence[str]]] = []
+        for field in record.get("fields") or ():
+            first = len(self.symbols)
+            kinds.append(self.rewrite(field.get("type"), own, 1))
+            symbols.append(self.symbols[first:])
+        return kinds, symbols
 
     def rewrite(self, avro: Any, namespace: str = "", depth: int = 0) -> Any:
         """Return the rewritten schema. Raises `FormatError` where it is none that Hudi writes."""

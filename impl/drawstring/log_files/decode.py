@@ -11,7 +11,7 @@ import base64
 import binascii
 import io
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import fastavro
@@ -41,8 +41,12 @@ _FEW_POSITIONS: Final = 65_536
 _POSITIONS_OF_BYTE: Final = 8
 
 
-def data_records(block: LogBlock) -> pa.Table:
+def data_records(block: LogBlock, columns: Collection[str] | None = None) -> pa.Table:
     """Records of a data or CDC block, in the block's own schema, meta fields included.
+
+    Args:
+        block: of a kind in `DATA_BLOCKS`.
+        columns: names of the columns that are wanted, where the block has them; None for all.
 
     Raises:
         CorruptFileError: the content is not what the block's type says.
@@ -51,13 +55,13 @@ def data_records(block: LogBlock) -> pa.Table:
     """
     schema = block_schema(block)
     if block.type is BlockType.PARQUET_DATA:
-        return _parquet(block, schema)
+        return _parquet(block, schema, columns)
     if block.type is BlockType.HFILE_DATA:
-        return _hfile(block, schema)
+        return _hfile(block, schema, columns)
     version, count = _two_ints(block)
     if not _MIN_CONTENT_VERSION <= version <= _MAX_CONTENT_VERSION:
         raise _unsupported(block, version)
-    return decode_prefixed_records(schema, count, block.content[_TWO_INTS.size :], path=block.path)
+    return decode_prefixed_records(schema, count, block.content[_TWO_INTS.size :], path=block.path, columns=columns)
 
 
 def block_schema(block: LogBlock) -> Mapping[str, Any]:
@@ -75,20 +79,25 @@ def _two_ints(block: LogBlock) -> tuple[int, int]:
     return version, count
 
 
-def _parquet(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
-    target = avro_to_arrow(schema)
+def _parquet(block: LogBlock, schema: Mapping[str, Any], columns: Collection[str] | None) -> pa.Table:
+    target = _only(avro_to_arrow(schema), columns)
     try:
-        table = open_parquet(pa.py_buffer(block.content)).read(use_threads=False)
+        file = open_parquet(pa.py_buffer(block.content))
+        table = file.read(columns=None if columns is None else target.names, use_threads=False)
         return checked(table.select(target.names)).cast(target)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise _corrupt(block, f"its content is no Parquet file of its schema ({error})") from error
 
 
-def _hfile(block: LogBlock, schema: Mapping[str, Any]) -> pa.Table:
+def _only(schema: pa.Schema, columns: Collection[str] | None) -> pa.Schema:
+    return schema if columns is None else pa.schema([field for field in schema if field.name in columns])
+
+
+def _hfile(block: LogBlock, schema: Mapping[str, Any], columns: Collection[str] | None) -> pa.Table:
     """Values of an HFile in the order of its keys; where the schema has the field ``key``, the file's key fills it."""
     keys, values = HFileReader.from_bytes(block.content, path=block.path).entries()
     flat = single_chunk(values)
-    table = decode_prefixed_records(schema, len(flat), framed(flat), path=block.path)
+    table = decode_prefixed_records(schema, len(flat), framed(flat), path=block.path, columns=columns)
     if "key" not in table.column_names:
         return table
     index = table.column_names.index("key")

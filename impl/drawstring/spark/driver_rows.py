@@ -14,12 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 from pyspark.sql.types import StructType
 
+from drawstring.spark import java
 from drawstring.spark.splits import arrow_columns
 
 _LEAST_BATCH_ROWS: Final = 8_192
 _MOST_BATCH_ROWS: Final = 65_536
 """Each batch becomes a task of the query."""
 
+_FOR_PYTHON: Final = "org.apache.spark.sql.api.python"
+_UTILITIES: Final = f"{_FOR_PYTHON}.PythonSQLUtils"
 _LOCAL_BYTES: Final = "spark.sql.execution.arrow.localRelationThreshold"
 _UNKNOWN_BYTES: Final = "spark.sql.defaultSizeInBytes"
 
@@ -37,17 +40,16 @@ def rows_frame(spark: SparkSession, rows: pa.Table, structure: StructType) -> Da
     whole = rows.cast(arrow_columns(structure)).combine_chunks()
     size = -(-whole.num_rows // spark.sparkContext.defaultParallelism)
     batches = whole.to_batches(max_chunksize=min(max(size, _LEAST_BATCH_ROWS), _MOST_BATCH_ROWS))
-    jvm: Any = spark._jvm  # noqa: SLF001 -- Spark has no public way to hand over bytes of Arrow
-    stream = spark.sparkContext._serialize_to_jvm(  # noqa: SLF001 -- as above
+    stream = spark.sparkContext._serialize_to_jvm(  # noqa: SLF001 -- Spark has no public way to hand over bytes of Arrow
         batches,
         ArrowStreamSerializer(),
-        jvm.PythonSQLUtils.readArrowStreamFromFile,
-        jvm.ArrowIteratorServer,
+        lambda name: java.call(spark, _UTILITIES, "readArrowStreamFromFile", name),
+        lambda: java.new(spark, f"{_FOR_PYTHON}.ArrowIteratorServer"),
     )
     session = _keeping_bytes(spark, whole.nbytes)
-    plan = jvm.PythonSQLUtils.toDataFrame(stream, structure.json(), session).logicalPlan()
-    dataset = jvm.org.apache.spark.sql.classic.Dataset
-    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # noqa: SLF001 -- as above
+    plan = java.call(spark, _UTILITIES, "toDataFrame", stream, structure.json(), session).logicalPlan()
+    own: Any = spark._jsparkSession  # noqa: SLF001 -- as above
+    return DataFrame(java.call(spark, "org.apache.spark.sql.classic.Dataset", "ofRows", own, plan), spark)
 
 
 def _keeping_bytes(spark: SparkSession, num_bytes: int) -> Any:

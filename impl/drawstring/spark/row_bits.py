@@ -8,17 +8,19 @@ bits begin in one long array; files are put together so that no two share an ent
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from drawstring.files import BaseFile
+from drawstring.spark import java
 
 Numbers = npt.NDArray[np.int64]
 
@@ -32,7 +34,12 @@ _GROWTH: Final = 1.2
 _SEED: Final = 42
 """Of Spark's function ``xxhash64``."""
 _LONGS: Final = '{"type":"array","elementType":"long","containsNull":false}'
-_NO_BITS: Final = "'a row of a file was scanned of which nothing is known: the file has changed since it was listed'"
+_BITS_OF_WORD: Final = 64
+_EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
+_NO_BITS: Final = (
+    "cast(raise_error('a row of a file was scanned of which nothing is known: "
+    "the file has changed since it was listed') as byte)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +88,22 @@ def without_marked_rows(spark: SparkSession, frame: DataFrame, files: Sequence[M
     for marked, slot in zip(files, hashes % size, strict=True):
         starts[slot] = start
         start += len(marked.bits) * 8
-    slot_column = F.pmod(F.xxhash64(frame["_metadata.file_name"]), F.lit(size)).cast("int")
-    position = F.get(_longs(spark, starts), slot_column) + frame["_metadata.row_index"]
-    word = F.get(
-        _longs(spark, np.frombuffer(b"".join(marked.bits for marked in files), "<i8")),
-        F.shiftright(position, 6).cast("int"),
-    )
-    bit = F.getbit(word, position.bitwiseAND(F.lit(63)).cast("int"))
-    return frame.where(F.coalesce(bit, F.expr(f"cast(raise_error({_NO_BITS}) as byte)")) == F.lit(0))
+    bits = np.frombuffer(b"".join(marked.bits for marked in files), "<i8")
+    of = functools.partial(java.call, spark, java.FUNCTIONS)
+    slot_of_row = of("expr", f"cast(pmod(xxhash64(_metadata.file_name), {size}L) as int)")
+    position = of("get", _longs(spark, starts), slot_of_row).plus(of("expr", "_metadata.row_index"))
+    word = of("get", _longs(spark, bits), of("shiftright", position, 6).cast("int"))
+    bit = of("getbit", word, position.bitwiseAND(_BITS_OF_WORD - 1).cast("int"))
+    left_out = of("coalesce", java.sequence(spark, [bit, of("expr", _NO_BITS)]))
+    return frame.where(ClassicColumn(left_out.equalTo(0)))
 
 
 def _hashes(spark: SparkSession, names: Sequence[str]) -> Numbers:
     """Return the hashes that Spark's function gives some file names."""
-    jvm: Any = spark._jvm  # noqa: SLF001 -- no public way
-    text_of = jvm.org.apache.spark.unsafe.types.UTF8String.fromString
-    text = jvm.org.apache.spark.sql.types.DataTypes.StringType
-    hash_of = jvm.org.apache.spark.sql.catalyst.expressions.XxHash64Function.hash
-    return np.array([hash_of(text_of(name), text, _SEED) for name in names], np.int64)
+    text = java.constant(spark, "org.apache.spark.sql.types.DataTypes", "StringType")
+    texts = [java.call(spark, "org.apache.spark.unsafe.types.UTF8String", "fromString", name) for name in names]
+    hashes = [java.call(spark, f"{_EXPRESSIONS}.XxHash64Function", "hash", one, text, _SEED) for one in texts]
+    return np.array(hashes, np.int64)
 
 
 def _table_size(hashes: Numbers) -> int:
@@ -108,14 +114,14 @@ def _table_size(hashes: Numbers) -> int:
     return size
 
 
-def _longs(spark: SparkSession, values: Numbers) -> Column:
-    """Return numbers as one literal array: built of bytes, since Spark would take them one by one."""
-    jvm: Any = spark._jvm  # noqa: SLF001 -- no public way
-    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 -- as above
-    buffer = jvm.java.nio.ByteBuffer.wrap(np.ascontiguousarray(values, "<i8").tobytes())
-    array = gateway.new_array(jvm.long, len(values))
-    buffer.order(jvm.java.nio.ByteOrder.LITTLE_ENDIAN).asLongBuffer().get(array)
-    expressions = jvm.org.apache.spark.sql.catalyst.expressions
-    data = expressions.UnsafeArrayData.fromPrimitiveArray(array)
-    literal = expressions.Literal(data, jvm.org.apache.spark.sql.types.DataType.fromJson(_LONGS))
-    return ClassicColumn(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(literal))
+def _longs(spark: SparkSession, values: Numbers) -> Any:
+    """Return numbers as one literal array of Java's, made of its bytes, since Spark would take the numbers one by one.
+
+    Source: Java ``UnsafeArrayData``: how many there are, a bit for each that is null, the numbers.
+    """
+    nulls = bytes(-(-len(values) // _BITS_OF_WORD) * 8)
+    content = len(values).to_bytes(8, sys.byteorder) + nulls + np.ascontiguousarray(values, np.int64).tobytes()
+    data = java.new(spark, f"{_EXPRESSIONS}.UnsafeArrayData")
+    data.pointTo(content, java.constant(spark, "org.apache.spark.unsafe.Platform", "BYTE_ARRAY_OFFSET"), len(content))
+    literal = java.new(spark, f"{_EXPRESSIONS}.Literal", data, java.data_type(spark, _LONGS))
+    return java.call(spark, "org.apache.spark.sql.classic.ExpressionUtils", "column", literal)

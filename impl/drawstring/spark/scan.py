@@ -11,7 +11,7 @@ from __future__ import annotations
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import types as pat
@@ -19,6 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from drawstring.files import BaseFile
+from drawstring.spark import java
+
+_SOURCES: Final = "org.apache.spark.sql.execution.datasources"
+_PATHS: Final = "org.apache.hadoop.util.StringUtils"
+_WRAPPER: Final = "scala.collection.immutable.ArraySeq"
 
 FILE_NAME = "_drawstring_file_name"
 """Name of the file that a row is in."""
@@ -53,35 +58,33 @@ class Scan:
 
 def scan(spark: SparkSession, what: Scan) -> DataFrame:
     """Return the rows of base files. Nothing is read yet, but for what Spark asks the storage about the files."""
-    jvm: Any = spark._jvm  # noqa: SLF001 -- Spark's public reader cannot be told the partitions, see above
-    sources = jvm.org.apache.spark.sql.execution.datasources
-    none, no_options = jvm.scala.Option.empty(), jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({})
-    columns, constants = _java_schema(jvm, what.columns), _java_schema(jvm, what.constants)
-    partitions = sorted({file.group.partition_path for file in what.files})
-    rows = _constant_rows(spark, what, partitions) if len(what.constants) else []
-    folders = [
-        sources.PartitionPath(row, _path(jvm, what.uri, partition))
-        for row, partition in zip(rows, partitions, strict=False)
-    ]
-    index = sources.InMemoryFileIndex(
-        spark._jsparkSession,  # noqa: SLF001 -- as above
-        _sequence(jvm, [_path(jvm, what.uri, file.path) for file in what.files]),
+    columns, constants = _java_schema(spark, what.columns), _java_schema(spark, what.constants)
+    none = java.some(spark, None)
+    no_options = java.call(spark, "org.apache.spark.api.python.PythonUtils", "toScalaMap", {})
+    session: Any = spark._jsparkSession  # noqa: SLF001 -- Spark's public reader cannot be told the partitions, see above
+    index = java.new(
+        spark,
+        f"{_SOURCES}.InMemoryFileIndex",
+        session,
+        java.call(spark, _WRAPPER, "unsafeWrapArray", _paths(spark, what.uri, [file.path for file in what.files])),
         no_options,
-        jvm.scala.Option.apply(columns),
-        getattr(getattr(sources, "NoopCache$"), "MODULE$"),
-        jvm.scala.Option.apply(sources.PartitionSpec(constants, _sequence(jvm, folders))),
+        java.some(spark, columns),
+        java.constant(spark, f"{_SOURCES}.NoopCache$", "MODULE$"),
+        java.some(spark, java.new(spark, f"{_SOURCES}.PartitionSpec", constants, _folders(spark, what))),
         none,
     )
-    relation = sources.HadoopFsRelation(
+    relation = java.new(
+        spark,
+        f"{_SOURCES}.HadoopFsRelation",
         index,
         constants,
         columns,
         none,
-        sources.parquet.ParquetFileFormat(),
+        java.new(spark, f"{_SOURCES}.parquet.ParquetFileFormat"),
         no_options,
-        spark._jsparkSession,  # noqa: SLF001 -- no public way
+        session,
     )
-    return DataFrame(spark._jsparkSession.baseRelationToDataFrame(relation), spark)  # noqa: SLF001 -- no public way
+    return DataFrame(session.baseRelationToDataFrame(relation), spark)
 
 
 def scan_keys(
@@ -97,23 +100,27 @@ def scan_keys(
     return frame.select("*", *extra)
 
 
-def _constant_rows(spark: SparkSession, what: Scan, partitions: Sequence[str]) -> Sequence[Any]:
+def _folders(spark: SparkSession, what: Scan) -> Any:
+    """Return the folders of the files, each with its row of constants; none where there are no constants."""
+    if not len(what.constants):
+        return java.sequence(spark, [])
+    partitions = sorted({file.group.partition_path for file in what.files})
+    rows, paths = _constant_rows(spark, what, partitions), _paths(spark, what.uri, partitions)
+    pairs = zip(rows, paths, strict=True)
+    return java.sequence(spark, [java.new(spark, f"{_SOURCES}.PartitionPath", row, path) for row, path in pairs])
+
+
+def _constant_rows(spark: SparkSession, what: Scan, partitions: Sequence[str]) -> Any:
     """Return the constants of each partition as rows of Spark's own kind.
 
     The values go as text and are cast by Spark, which works on so little data without running a job.
     """
-    jvm: Any = spark._jvm  # noqa: SLF001 -- as in `scan`
-    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 -- as in `scan`
-    rows = jvm.java.util.ArrayList()
-    for partition in partitions:
-        values = gateway.new_array(jvm.java.lang.Object, len(what.constants))
-        for position, scalar in enumerate(what.values[partition]):
-            values[position] = _text(scalar)
-        rows.add(jvm.org.apache.spark.sql.RowFactory.create(values))
-    texts = StructType([StructField(field.name, StringType()) for field in what.constants])
-    frame = DataFrame(spark._jsparkSession.createDataFrame(rows, _java_schema(jvm, texts)), spark)  # noqa: SLF001 -- no public way
-    typed = frame.select(*[frame[f"`{f.name}`"].cast(f.dataType).alias(f.name) for f in what.constants])
-    return list(typed._jdf.queryExecution().executedPlan().executeCollect())  # noqa: SLF001 -- as in `scan`
+    texts = [[_text(what.values[p][n]) for p in partitions] for n in range(len(what.constants))]
+    table = pa.table([pa.array(column, pa.string()) for column in texts], what.constants.names)
+    typed: Any = spark.createDataFrame(table)
+    if any(not isinstance(field.dataType, StringType) for field in what.constants):
+        typed = typed.select(*[typed[f"`{f.name}`"].cast(f.dataType).alias(f.name) for f in what.constants])
+    return typed._jdf.queryExecution().executedPlan().executeCollect()  # noqa: SLF001 -- as in `scan`
 
 
 def _text(scalar: pa.Scalar) -> str | None:
@@ -123,15 +130,16 @@ def _text(scalar: pa.Scalar) -> str | None:
     return str(value).lower() if pat.is_boolean(scalar.type) else str(value)
 
 
-def _java_schema(jvm: Any, schema: StructType) -> Any:
-    return jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+def _java_schema(spark: SparkSession, schema: StructType) -> Any:
+    return java.data_type(spark, schema.json())
 
 
-def _path(jvm: Any, uri: str, path: str) -> Any:
-    # From plain text, so that the path is escaped as Hadoop escapes those that it lists: they are compared as escaped.
+def _paths(spark: SparkSession, uri: str, paths: Sequence[str]) -> Any:
+    """Return an array of Hadoop's paths, made in one call.
+
+    From plain text, so that a path is escaped as Hadoop escapes those that it lists: they are compared as escaped.
+    """
     plain = urllib.parse.unquote(uri) if uri.startswith("file:") else uri
-    return jvm.org.apache.hadoop.fs.Path(f"{plain}/{path}" if path else plain)
-
-
-def _sequence(jvm: Any, items: Sequence[Any]) -> Any:
-    return jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(items))
+    joined = "\0".join(f"{plain}/{path}" if path else plain for path in paths)
+    texts = java.call(spark, _PATHS, "getStrings", joined, "\0")
+    return java.call(spark, _PATHS, "stringToPath", texts)

@@ -22,6 +22,7 @@ from drawstring.data.schema import avro_to_arrow, parse_avro, without_meta_field
 from drawstring.files import BaseFile, FileSlice, Snapshot
 from drawstring.read.base_query import file_query
 from drawstring.read.schema import TableSchema
+from drawstring.spark import java
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.meta_fields import META_FIELDS
@@ -126,10 +127,9 @@ def _opens(spark: SparkSession, uri: str) -> bool:
     """Whether Spark has a file system for the table's location."""
     if uri.startswith("file:"):
         return True
-    jvm: Any = spark._jvm  # noqa: SLF001 -- Spark has no public way to ask
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 -- as above
+    configuration: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 -- Spark has no public way to ask
     try:
-        jvm.org.apache.hadoop.fs.Path(uri).getFileSystem(configuration)
+        java.new(spark, "org.apache.hadoop.fs.Path", uri).getFileSystem(configuration)
     except Py4JError:
         return False
     return True

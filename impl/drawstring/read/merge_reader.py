@@ -324,7 +324,9 @@ def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[st
 
     Those are deletes whose kind of change says so; the column is the block's, and need not be the table's.
     """
-    table = data_records(block)
+    # Columns that have ids may have other names in the block.
+    names = None if query.current is not None else {*query.merged_columns.names, OPERATION}
+    table = data_records(block, names)
     retracted: Mask = np.zeros(table.num_rows, np.bool_)
     if OPERATION in table.column_names:
         retracted |= _mask(pc.is_in(table.column(OPERATION).cast(pa.string()), value_set=_DELETE_OPERATIONS))

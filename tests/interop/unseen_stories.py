@@ -8,6 +8,7 @@ from interop import (
     unseen_indexes,
     unseen_merging,
     unseen_partitions,
+    unseen_payloads,
     unseen_writers,
 )
 from interop.unseen_story import STORIES
@@ -19,5 +20,6 @@ __all__ = [
     "unseen_indexes",
     "unseen_merging",
     "unseen_partitions",
+    "unseen_payloads",
     "unseen_writers",
 ]

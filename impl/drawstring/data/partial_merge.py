@@ -1,15 +1,18 @@
-"""Merging records field by field: partial updates, and mergers of the caller's own.
+"""Merging records field by field: partial updates, payload classes, and mergers of the caller's own.
 
-Source: Java ``PartialMergerWithKeepValues``, ``SparkRecordMergingUtils``, ``CustomPayloadRecordMerger``. Entries are
+Source: Java ``PartialMergerWithKeepValues``, ``SparkRecordMergingUtils``, ``FileGroupRecordBuffer``. Entries are
 folded in their order, one block at a time: of two records the one with the greater ordering value (the later one among
 equals) gives the fields that it carries, the other one the rest. Unlike whole records, this cannot be done in one
 step, since what a field was merged from is forgotten on the way, and the result depends on it.
+
+A payload class chooses for itself which record gives which field. What it leaves empty is gone where a row of the base
+file was to be updated; among log entries the earlier one then stays as it was, as in Java.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -19,10 +22,30 @@ import pyarrow.compute as pc
 
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, Rows, matches
+from drawstring.data.payloads.choice import Pairs, Rule, marked
 from drawstring.errors import InputError
 
 Merger = Callable[[pa.Table, pa.Table], pa.Table]
-"""Merges aligned rows of two tables, older and newer by ordering value, into rows of the same columns."""
+"""Merges aligned rows of two tables, older and newer by ordering value, into rows of the same columns. Those with a
+true ``_hoodie_is_deleted``, which may be a column more, are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadMerge:
+    """How a table merges whose properties name a payload class.
+
+    Attributes:
+        rule: of the class.
+        ordering_field: of the table; None where it has none.
+        delete_field: as `drawstring.data.payloads.choice.Pairs` has it.
+        delete_marker: likewise.
+
+    """
+
+    rule: Rule
+    ordering_field: str | None = None
+    delete_field: str | None = None
+    delete_marker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +76,15 @@ class FieldByField:
     As `drawstring.data.log_merge.WholeRecords`, for batches of which some are partial, or with a merger.
     """
 
-    def __init__(self, batches: Sequence[LogBatch], schema: pa.Schema, *, merger: Merger | None = None) -> None:
+    def __init__(
+        self, batches: Sequence[LogBatch], schema: pa.Schema, *, merger: Merger | PayloadMerge | None = None
+    ) -> None:
         """Merge the log entries among themselves.
 
         Args:
-            batches: oldest first, not empty.
+            batches: oldest first, not empty; none is partial where a payload class merges.
             schema: the query's columns.
-            merger: merges two whole records; None to merge field by field.
+            merger: merges two whole records, or says which of them gives which field; None to merge what they carry.
 
         """
         ranks, self._ordering = _ranks(batches)
@@ -89,7 +114,7 @@ class FieldByField:
             rank, log = _on_one_scale(ordering.take(touched), self._ordering, log)
         whole, none = np.ones(len(in_base), np.bool_), np.zeros(len(in_base), np.bool_)
         old = _State(keys.take(touched), base.take(touched), dict.fromkeys(base.column_names, whole), rank, none, none)
-        merged = _pairwise(old, log, self._merger)
+        merged = _pairwise(old, log, self._merger, in_base=True)
         order: Rows = np.arange(base.num_rows, dtype=np.int64)
         order[in_base] = base.num_rows + np.arange(len(in_base))
         order = np.delete(order, in_base[merged.deleted])
@@ -154,12 +179,12 @@ def _take(state: _State, rows: Rows) -> _State:
     )
 
 
-def _combine(old: _State, new: _State, merger: Merger | None) -> _State:
+def _combine(old: _State, new: _State, merger: Merger | PayloadMerge | None) -> _State:
     """One round: old keys in their places, changed by the new ones; keys that are new come behind."""
     in_old, in_new = matches(old.keys, new.keys)
     fresh: Mask = np.ones(len(new.keys), np.bool_)
     fresh[in_new] = False
-    pairs = _pairwise(_take(old, in_old), _take(new, in_new), merger)
+    pairs = _pairwise(_take(old, in_old), _take(new, in_new), merger, in_base=False)
     order: Rows = np.arange(len(old.keys), dtype=np.int64)
     order[in_old] = len(old.keys) + np.arange(len(in_old))
     return _take(_concat([old, pairs, _take(new, np.flatnonzero(fresh))]), _with_tail(order, len(pairs.keys), fresh))
@@ -181,25 +206,25 @@ def _concat(states: Sequence[_State]) -> _State:
     )
 
 
-def _pairwise(old: _State, new: _State, merger: Merger | None) -> _State:
-    """Merge aligned entries of the same keys."""
+def _pairwise(old: _State, new: _State, merger: Merger | PayloadMerge | None, *, in_base: bool) -> _State:
+    """Merge aligned entries of the same keys; `in_base` says that the old ones are rows of the base file."""
     new_wins = (new.rank >= old.rank) | (new.deleted & new.absolute)
     both = ~old.deleted & ~new.deleted
     high_is_new = new_wins | (old.deleted & ~new.deleted & (new.rank >= old.rank))
-    columns, present = {}, {}
+    if isinstance(merger, PayloadMerge):
+        return _by_payload(old, new, both, high_is_new, merger, in_base=in_base)
+    from_new, present = {}, {}
     for name in old.rows.column_names:
         # Where both are records, a field that the winner does not carry comes from the other one.
-        from_new = np.where(
+        from_new[name] = np.where(
             both, np.where(high_is_new, new.present[name], ~old.present[name] & new.present[name]), high_is_new
         )
-        mask = pa.array(from_new)
-        columns[name] = pc.if_else(mask, single_chunk(new.rows.column(name)), single_chunk(old.rows.column(name)))
         present[name] = np.where(
             both, old.present[name] | new.present[name], np.where(high_is_new, new.present[name], old.present[name])
         )
     merged = _State(
         old.keys,
-        pa.Table.from_arrays(list(columns.values()), schema=old.rows.schema),
+        _fields_of(old.rows, new.rows, from_new),
         present,
         np.where(new_wins, new.rank, old.rank),
         np.where(high_is_new, new.deleted, old.deleted),
@@ -208,23 +233,66 @@ def _pairwise(old: _State, new: _State, merger: Merger | None) -> _State:
     return merged if merger is None else _by_merger(merged, old, new, both, high_is_new, merger)
 
 
+def _fields_of(old: pa.Table, new: pa.Table, from_new: Mapping[str, Mask]) -> pa.Table:
+    """Return rows that have each column from one of two tables, row by row."""
+    arrays = [
+        pc.if_else(pa.array(mask), single_chunk(new.column(name)), single_chunk(old.column(name)))
+        for name, mask in from_new.items()
+    ]
+    return pa.Table.from_arrays(arrays, schema=old.schema)
+
+
+def _by_payload(
+    old: _State, new: _State, both: Mask, high_is_new: Mask, merge: PayloadMerge, *, in_base: bool
+) -> _State:
+    """Merge where two records meet as a payload class says, elsewhere by ordering values.
+
+    The merged record's ordering value is what its ordering field has then.
+    """
+    where = np.flatnonzero(both)
+    taken = pa.array(where)
+    older, newer = old.rows.take(taken), new.rows.take(taken)
+    choice = merge.rule(Pairs(older, newer, merge.ordering_field, merge.delete_field, merge.delete_marker))
+    from_new = {}
+    for name in old.rows.column_names:
+        from_new[name] = high_is_new.copy()
+        from_new[name][where] = choice.of(name) & ~choice.nothing
+    decides = from_new.get(merge.ordering_field or "", high_is_new)
+    deleted = np.where(high_is_new, new.deleted, old.deleted)
+    if in_base:
+        deleted[where] = choice.nothing
+    return _State(
+        old.keys,
+        _fields_of(old.rows, new.rows, from_new),
+        dict.fromkeys(old.rows.column_names, ~deleted),
+        np.where(decides, new.rank, old.rank),
+        deleted,
+        np.where(high_is_new, new.absolute, old.absolute),
+    )
+
+
 def _by_merger(merged: _State, old: _State, new: _State, both: Mask, high_is_new: Mask, merger: Merger) -> _State:
-    """Replace the rows where two records met by what the caller's merger makes of them."""
+    """Replace the rows where two records met by what the caller's merger makes of them, if anything."""
     where = np.flatnonzero(both)
     if not len(where):
         return merged
     taken = pa.array(where)
     newer = _choose(pa.array(high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
     older = _choose(pa.array(~high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
-    result = _checked(merger(older, newer), len(where), merged.rows.schema)
+    result, gone = _checked(merger(older, newer), len(where), merged.rows.schema)
     order: Rows = np.arange(len(merged.keys), dtype=np.int64)
     order[where] = len(order) + np.arange(len(where))
     rows = pa.concat_tables([merged.rows, result])
-    return replace(merged, rows=rows.take(pa.array(order)))
+    deleted = merged.deleted.copy()
+    deleted[where] = gone
+    return replace(merged, rows=rows.take(pa.array(order)), deleted=deleted)
 
 
-def _checked(result: object, count: int, schema: pa.Schema) -> pa.Table:
-    """Return what a merger made, in the query's types. Raises `InputError` where it is not what was asked for."""
+def _checked(result: object, count: int, schema: pa.Schema) -> tuple[pa.Table, Mask]:
+    """Return what a merger made, in the query's types, and which rows it deletes.
+
+    Raises `InputError` where it is not what was asked for.
+    """
     if not isinstance(result, pa.Table) or result.num_rows != count:
         made = f"{result.num_rows} rows" if isinstance(result, pa.Table) else type(result).__name__
         raise InputError(
@@ -233,7 +301,7 @@ def _checked(result: object, count: int, schema: pa.Schema) -> pa.Table:
             way_out="Return a pyarrow.Table with one row for each pair, in their order.",
         )
     try:
-        return result.select(schema.names).cast(schema)
+        return result.select(schema.names).cast(schema), marked(result)
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(
             f"What the merger returned does not fit the columns that it was given: {error}.",

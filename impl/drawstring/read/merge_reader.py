@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from drawstring.data.conform import widen
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, Rows, WholeRecords, comparable
-from drawstring.data.partial_merge import FieldByField
+from drawstring.data.partial_merge import FieldByField, PayloadMerge
+from drawstring.data.payloads.classes import PayloadClass
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
 from drawstring.files import LogFile
@@ -25,7 +26,7 @@ from drawstring.log_files.decode import data_records, delete_records, is_commit_
 from drawstring.log_files.scan import Visible, visible_blocks
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.base_query import FileQuery, base_file_parts, read_base_file
-from drawstring.read.mergers import find_merger
+from drawstring.read.mergers import find_merger, known_payload
 from drawstring.read.positions import by_position, check_all_seen, have_positions
 from drawstring.read.schema_history import InternalField, by_current_names, file_version
 from drawstring_spec.key_generators import KeyGenerator
@@ -76,6 +77,11 @@ class MergeRules:
         """Whether ordering values decide; without an ordering field all are equal, and the later row wins."""
         return self.mode is not MergeMode.COMMIT_TIME_ORDERING and self.ordering_field is not None
 
+    @property
+    def payload(self) -> PayloadClass | None:
+        """The payload class of Hudi's own by which rows are merged; None where something else merges them."""
+        return known_payload(self.strategy_id, self.payload_class) if self.mode is MergeMode.CUSTOM else None
+
 
 @dataclass(frozen=True, slots=True)
 class SliceQuery:
@@ -114,7 +120,8 @@ def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRul
     """Return `columns` and behind them those that decide which rows are the same, which is newer, which is deleted.
 
     Raises:
-        UnsupportedTableError: the table has no column of the ordering field's name, such as one within a struct.
+        UnsupportedTableError: the table has no column of the ordering field's name, such as one within a struct, or
+            none that its payload class cannot do without.
 
     """
     if rules.by_event_time and rules.ordering_field not in available.names:
@@ -122,6 +129,13 @@ def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRul
             f"The table has no column {rules.ordering_field!r}, its ordering field: its log files cannot be merged.",
             way_out="Correct hoodie.table.precombine.field in hoodie.properties, or read with read_optimized=True.",
         )
+    for name in rules.payload.columns if rules.payload is not None else ():
+        if name not in available.names:
+            raise UnsupportedTableError(
+                f"The table has no column {name!r}, by which its payload class {rules.payload_class} merges rows.",
+                rule="MG-003",
+                way_out="Java Hudi cannot merge its log files either; read with read_optimized=True.",
+            )
     keys = [RECORD_KEY] if rules.has_record_key else [n.partition(".")[0] for n in rules.keys.record_key_fields]
     wanted = dict.fromkeys([*keys, *_deciding(rules)])
     extra = [n for n in wanted if n in available.names and n not in columns.names]
@@ -131,6 +145,8 @@ def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRul
 def _deciding(rules: MergeRules) -> list[str]:
     """Columns that decide which of two rows is newer, and whether it is deleted."""
     names = [rules.ordering_field or "", rules.delete_field or "", IS_DELETED]
+    if rules.payload is not None:
+        names += [*rules.payload.columns, *rules.payload.marks]
     return [name.partition(".")[0] for name in names]
 
 
@@ -140,7 +156,7 @@ def read_slice(task: TaskContext, query: SliceQuery) -> pa.Table:
     Raises:
         CorruptFileError: a file cannot be read, or does not fit the table's schema.
         NotFoundError: a file is gone since the snapshot was taken.
-        UnsupportedTableError: rows are merged by a class that drawstring does not know.
+        UnsupportedTableError: rows are merged by a class that drawstring does not know, or that cannot merge them.
 
     """
     return pa.concat_tables([query.columns.empty_table(), *slice_parts(task, query)])
@@ -249,11 +265,21 @@ def _base_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None) ->
 
 def _log_of(batches: Sequence[LogBatch], query: SliceQuery) -> WholeRecords | FieldByField:
     rules = query.rules
-    custom = rules.mode is MergeMode.CUSTOM
-    if custom or any(batch.present is not None for batch in batches):
-        merger = find_merger(rules.strategy_id, rules.payload_class) if custom else None
+    partial = any(batch.present is not None for batch in batches)
+    if rules.mode is not MergeMode.CUSTOM:
+        return FieldByField(batches, query.merged_columns) if partial else WholeRecords(batches, query.merged_columns)
+    merger = find_merger(rules.strategy_id, rules.payload_class)
+    if not isinstance(merger, PayloadClass):
         return FieldByField(batches, query.merged_columns, merger=merger)
-    return WholeRecords(batches, query.merged_columns)
+    if partial:
+        raise UnsupportedTableError(
+            f"The table merges its rows by the payload class {rules.payload_class}, and its log files have partial "
+            "updates, which payload classes cannot merge.",
+            rule="MG-003",
+            way_out="Java Hudi cannot merge them either; read with read_optimized=True.",
+        )
+    merge = PayloadMerge(merger.rule, rules.ordering_field, rules.delete_field, rules.delete_marker)
+    return FieldByField(batches, query.merged_columns, merger=merge)
 
 
 def _blocks(storage: Storage, logs: Sequence[LogFile]) -> list[LogBlock]:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from drawstring.data.partial_merge import Merger
+from drawstring.data.payloads.classes import PayloadClass
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.arrow_reader import merge_rules
 from drawstring.read.merge_reader import SliceQuery, read_slice, row_keys
@@ -62,7 +63,8 @@ def own_merger(config: TableConfig) -> OwnMerger | None:
     if config.merge_mode is not MergeMode.CUSTOM:
         return None
     rules = merge_rules(config)
-    return OwnMerger(rules.strategy_id, find_merger(rules.strategy_id, rules.payload_class))
+    merger = find_merger(rules.strategy_id, rules.payload_class)
+    return None if isinstance(merger, PayloadClass) else OwnMerger(rules.strategy_id, merger)
 
 
 def whole_slice(query: SliceQuery, merger: OwnMerger | None) -> SliceRead:

@@ -131,6 +131,24 @@ def test_a_merger_of_the_callers_own_is_given_older_and_newer_rows():
     assert [(row["id"], row["o"], row["v"]) for row in found] == [("a", 1, 115), ("b", 1, 1)]
 
 
+def marking_odd(older: pa.Table, newer: pa.Table) -> pa.Table:
+    odd = pa.compute.equal(pa.compute.bit_wise_and(newer.column("v"), 1), 1)
+    return newer.append_column("_hoodie_is_deleted", odd)
+
+
+def test_a_row_that_a_merger_marks_is_deleted_from_base_and_log_files():
+    blocks = [[("a", "row", 1, 10), ("b", "row", 1, 10)], [("a", "row", 2, 5), ("b", "row", 2, 6), ("c", "row", 1, 1)]]
+    log = [batch(block, by_event_time=True) for block in blocks]
+    found = folded({"b": (0, 1), "c": (0, 2), "d": (0, 3)}, log, merger=marking_odd)
+    assert {row["id"] for row in found} == {"b", "d"}
+
+
+def test_a_row_that_a_merger_has_deleted_comes_back_with_what_is_newer():
+    blocks = [[("a", "row", 1, 10)], [("a", "row", 2, 5)], [("a", "row", 3, 7)]]
+    found = folded({}, [batch(block, by_event_time=True) for block in blocks], merger=marking_odd)
+    assert [(row["id"], row["v"]) for row in found] == [("a", 7)]
+
+
 def test_a_missing_ordering_value_counts_as_zero_as_in_java():
     assert comparable(pa.array([None, 3]), pa.int64()).to_pylist() == [0, 3]
 

@@ -59,14 +59,44 @@ def test_an_ordering_field_that_is_no_column_is_refused_by_name(table, field):
         read(table)
 
 
-def test_a_payload_class_is_refused_by_its_name(table):
+def by_payload(table, name):
     own = {
         "hoodie.record.merge.strategy.id": STRATEGY_IDS[MergeMode.CUSTOM],
-        "hoodie.compaction.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload",
+        "hoodie.compaction.payload.class": name,
     }
     modify_properties(table.storage, now_ms=START_MS, updates=own)
-    with pytest.raises(UnsupportedTableError, match=r"payload class .*PartialUpdateAvroPayload"):
-        read(table)
+    return table
+
+
+@pytest.mark.parametrize("name", ["com.acme.OurPayload", "org.apache.hudi.common.model.RewriteAvroPayload"])
+def test_a_payload_class_that_is_not_known_is_refused_by_its_name(table, name):
+    with pytest.raises(UnsupportedTableError, match=f"payload class {name}") as caught:
+        read(by_payload(table, name))
+    assert "register_merger" in caught.value.way_out
+
+
+def test_a_payload_class_of_hudis_own_needs_no_merger(table):
+    found = read(by_payload(table, "org.apache.hudi.common.model.DefaultHoodieRecordPayload"))
+    assert difference(found, read(GoldenTable(NAME))) == ""
+
+
+def test_a_merger_that_was_registered_takes_the_place_of_a_payload_class(table):
+    register_merger(STRATEGY_IDS[MergeMode.CUSTOM], newer)
+    found = read(by_payload(table, "org.apache.hudi.common.model.FirstValueAvroPayload"))
+    assert difference(found, read(GoldenTable(NAME))) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("AWSDmsAvroPayload", "Op"),
+        ("debezium.MySqlDebeziumAvroPayload", "_event_seq"),
+        ("debezium.PostgresDebeziumAvroPayload", "_event_lsn"),
+    ],
+)
+def test_a_table_without_the_column_that_its_payload_class_needs_is_refused(table, name, column):
+    with pytest.raises(UnsupportedTableError, match=f"no column '{column}'"):
+        read(by_payload(table, f"org.apache.hudi.common.model.{name}"))
 
 
 def test_base_files_alone_need_no_merger(table):

@@ -201,10 +201,13 @@ def test_positions_touch_the_rows_that_keys_touch_and_no_key_is_read(name, monke
     assert [found.bits for _, _, found in of_golden(name)] == [found.bits for _, _, found in by_positions]
 
 
-def test_a_position_behind_the_base_file_is_refused(monkeypatch):
-    monkeypatch.setattr(touched, "open_base_file", lambda *_: SimpleNamespace(num_rows=1))
+@pytest.mark.parametrize("name", ["mor_event_time_ordering", "no_meta_fields_mor"])
+def test_a_position_behind_the_base_file_is_refused(name, monkeypatch):
+    read = touched.read_base_file
+    monkeypatch.setattr(touched, "open_base_file", lambda *_: SimpleNamespace(num_rows=0))
+    monkeypatch.setattr(touched, "read_base_file", lambda *question: read(*question).slice(0, 0))
     with pytest.raises(CorruptFileError, match="does not have"):
-        of_golden("mor_event_time_ordering")
+        of_golden(name)
 
 
 @pytest.mark.parametrize("name", [*WITH_POSITIONS, "index_record_mor", "mor_partial_update"])

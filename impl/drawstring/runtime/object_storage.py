@@ -1,8 +1,8 @@
 """Storage port over obstore: local folders, S3, GCS and Azure by one library.
 
 Whose duty: the only code that turns paths of a table into calls on a real storage. Object stores honour
-put-if-absent and put-if-match themselves; on a local folder put-if-absent is a hard link, and put-if-match is made
-atomic among processes of one machine by an advisory lock on the folder.
+put-if-absent and put-if-match themselves; on a local folder put-if-absent is a hard link, put-if-match is made
+atomic among processes of one machine by an advisory lock on the folder, and files are read by the system's own calls.
 """
 
 from __future__ import annotations
@@ -168,6 +168,9 @@ class ObjectStorage:
     def read(self, path: str, start: int = 0, length: int | None = None) -> memoryview:
         """Bytes of a file, or of a part of it."""
         store = self._existing(path)
+        if self._folder is not None:
+            with _translated(path):
+                return _read_file(f"{self._folder}/{path}", [(start, None if length is None else start + length)])[0]
         if length is None:
             with _translated(path):
                 return memoryview(obstore.get(store, path).bytes())[start:]
@@ -189,6 +192,9 @@ class ObjectStorage:
     def read_parts(self, path: str, ranges: Sequence[tuple[int, int]]) -> Sequence[memoryview]:
         """Parts of a file at once; of an object store, by requests side by side."""
         store = self._existing(path)
+        if self._folder is not None:
+            with _translated(path):
+                return _read_file(f"{self._folder}/{path}", ranges)
         starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
         try:
             with _translated(path):
@@ -295,6 +301,24 @@ def _object_store(uri: str) -> Any:
         ) from error
 
 
+def _read_file(name: str, ranges: Sequence[tuple[int, int | None]]) -> list[memoryview]:
+    """Read parts of a local file, each up to its end or the file's.
+
+    By the system's own calls: a request of obstore goes through a pool of threads, which takes ten times as long as
+    reading a page does.
+    """
+    with open(name, "rb", buffering=0) as file:  # noqa: PTH123 -- a Path takes longer
+        size = os.fstat(file.fileno()).st_size
+        parts = []
+        for start, end in ranges:
+            stop = size if end is None else min(end, size)
+            part, got = memoryview(bytearray(max(0, stop - start))), 0
+            while count := os.preadv(file.fileno(), [part[got:]], start + got) if got < len(part) else 0:
+                got += count
+            parts.append(part[:got].toreadonly())
+        return parts
+
+
 def _status(meta: Any) -> FileStatus:
     mtime_ms = int(meta["last_modified"].timestamp() * 1000)
     return FileStatus(meta["path"], meta["size"], mtime_ms, meta["e_tag"] or f"{mtime_ms}-{meta['size']}")
@@ -311,7 +335,7 @@ def _translated(path: str) -> Iterator[None]:
         yield
     except StoreAlreadyExistsError as error:
         raise AlreadyExistsError(f"{path!r} exists already.") from error
-    except (StoreNotFoundError, FileNotFoundError) as error:
+    except (StoreNotFoundError, FileNotFoundError, NotADirectoryError) as error:
         raise NotFoundError(f"There is no file {path!r}.") from error
     except PreconditionError as error:
         raise PreconditionFailedError(f"{path!r} is no longer the version that was read.") from error

@@ -187,15 +187,17 @@ def _by_positions(
     task: TaskContext, query: SliceQuery, base: FileQuery, batches: Sequence[LogBatch]
 ) -> tuple[Touched, _Log | None]:
     """Take the log files' word for where in the base file their entries belong: no key is read."""
-    num_rows, ordering = open_base_file(task.storage, base.file.path, base.file.size).num_rows, None
+    if batches and query.rules.by_event_time:
+        schema = pa.schema([query.merged_columns.field(str(query.rules.ordering_field))])
+        rows = read_base_file(task, replace(base, columns=schema))
+        num_rows, ordering = rows.num_rows, base_ordering(rows, query)
+    else:
+        num_rows, ordering = open_base_file(task.storage, base.file.path, base.file.size).num_rows, None
     if not batches:
         return Touched(_bits(np.empty(0, np.int64), num_rows), num_rows, whole=False, keys=_texts([])), None
     won = winners(batches)
     positions: Rows = np.asarray(won.keys).astype(np.int64)
     check_all_seen(won.keys.filter(pa.array((positions < 0) | (positions >= num_rows))), base.file)
-    if query.rules.by_event_time:
-        schema = pa.schema([query.merged_columns.field(str(query.rules.ordering_field))])
-        ordering = base_ordering(read_base_file(task, replace(base, columns=schema)), query)
     stays = _stays(won, ordering, positions, np.arange(len(positions)))
     return Touched(_bits(positions[~stays], num_rows), num_rows, whole=False, keys=_texts([])), _Log(won, stays)
 

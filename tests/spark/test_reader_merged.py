@@ -201,7 +201,7 @@ def test_positions_touch_the_rows_that_keys_touch_and_no_key_is_read(name, monke
     assert [found.bits for _, _, found in of_golden(name)] == [found.bits for _, _, found in by_positions]
 
 
-@pytest.mark.parametrize("name", ["mor_event_time_ordering", "no_meta_fields_mor"])
+@pytest.mark.parametrize("name", ["mor_event_time_ordering", "mor_commit_time_ordering"])
 def test_a_position_behind_the_base_file_is_refused(name, monkeypatch):
     read = touched.read_base_file
     monkeypatch.setattr(touched, "open_base_file", lambda *_: SimpleNamespace(num_rows=0))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -88,12 +87,8 @@ class FieldByField:
 
         """
         ranks, self._ordering = _ranks(batches)
-        parts = [
-            part
-            for batch, rank in zip(batches, ranks, strict=True)
-            for part in _once_each(_state_of(batch, rank, schema))
-        ]
-        self._log = reduce(lambda old, new: _combine(old, new, merger), parts)
+        states = [_state_of(batch, rank, schema) for batch, rank in zip(batches, ranks, strict=True)]
+        self._log = _folded(_concat(states), merger)
         self._merger = merger
         self._unseen: Mask = np.ones(len(self._log.keys), np.bool_)
 
@@ -155,16 +150,50 @@ def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
     return _State(batch.keys, taken, present, rank, batch.deleted, batch.absolute)
 
 
-def _once_each(state: _State) -> list[_State]:
-    """Split a block that has a key more than once into parts that have it once, in order."""
-    codes = pc.dictionary_encode(state.keys).indices.to_numpy()
-    if not len(codes) or len(np.unique(codes)) == len(codes):
-        return [state]
-    order = np.lexsort((np.arange(len(codes)), codes))
+def _folded(entries: _State, merger: Merger | PayloadMerge | None) -> _State:
+    """Fold the entries of each key in their order; keys come in the order of their first entries.
+
+    Keys have nothing to do with each other: in each round the next entry of all keys that have one is merged, and what
+    keys without one have become is put aside. So a round costs what it merges, however many there are.
+    """
+    codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
+    occurrence = _occurrences(codes)
+    order = np.lexsort((codes, occurrence))
+    entries, codes = _take(entries, order), codes[order]
+    ends = np.cumsum(np.bincount(occurrence))
+    live, live_codes = _slice(entries, 0, ends[0]), codes[: ends[0]]
+    done, done_codes = [], []
+    for start, end in itertools.pairwise(ends):
+        goes_on = np.isin(live_codes, codes[start:end], assume_unique=True)
+        if not goes_on.all():
+            done.append(_take(live, np.flatnonzero(~goes_on)))
+            done_codes.append(live_codes[~goes_on])
+            live = _take(live, np.flatnonzero(goes_on))
+        live_codes = codes[start:end]
+        live = _pairwise(live, _slice(entries, start, end), merger, in_base=False)
+    if not done:
+        return live
+    return _take(_concat([*done, live]), np.argsort(np.concatenate([*done_codes, live_codes])))
+
+
+def _occurrences(codes: Rows) -> Rows:
+    """Return for each entry how many entries of its key come before it."""
+    order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
-    occurrence = np.empty(len(codes), np.int64)
+    occurrence: Rows = np.empty(len(codes), np.int64)
     occurrence[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    return [_take(state, np.flatnonzero(occurrence == n)) for n in range(int(occurrence.max()) + 1)]
+    return occurrence
+
+
+def _slice(state: _State, start: int, end: int) -> _State:
+    return _State(
+        state.keys[start:end],
+        state.rows.slice(start, end - start),
+        {name: mask[start:end] for name, mask in state.present.items()},
+        state.rank[start:end],
+        state.deleted[start:end],
+        state.absolute[start:end],
+    )
 
 
 def _take(state: _State, rows: Rows) -> _State:
@@ -177,22 +206,6 @@ def _take(state: _State, rows: Rows) -> _State:
         state.deleted[rows],
         state.absolute[rows],
     )
-
-
-def _combine(old: _State, new: _State, merger: Merger | PayloadMerge | None) -> _State:
-    """One round: old keys in their places, changed by the new ones; keys that are new come behind."""
-    in_old, in_new = matches(old.keys, new.keys)
-    fresh: Mask = np.ones(len(new.keys), np.bool_)
-    fresh[in_new] = False
-    pairs = _pairwise(_take(old, in_old), _take(new, in_new), merger, in_base=False)
-    order: Rows = np.arange(len(old.keys), dtype=np.int64)
-    order[in_old] = len(old.keys) + np.arange(len(in_old))
-    return _take(_concat([old, pairs, _take(new, np.flatnonzero(fresh))]), _with_tail(order, len(pairs.keys), fresh))
-
-
-def _with_tail(order: Rows, num_pairs: int, fresh: Mask) -> Rows:
-    start = len(order) + num_pairs
-    return np.append(order, np.arange(start, start + int(fresh.sum())))
 
 
 def _concat(states: Sequence[_State]) -> _State:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drawstring.data.log_merge import LogBatch, comparable
 from drawstring.data.partial_merge import FieldByField, PayloadMerge
@@ -292,3 +295,67 @@ def test_what_a_payload_leaves_empty_is_gone_from_a_base_file_and_changes_nothin
 
     assert folded(leaves_nothing, [], entries(("a", 1, "x")), entries(("a", 2, "y"))) == [("a", 1, "x")]
     assert folded(leaves_nothing, [("a", 1, "base"), ("b", 1, "b")], entries(("a", 2, "y"))) == [("b", 1, "b")]
+
+
+def one_by_one(rule, base, entries):
+    """Merge as Java's reader does, entry by entry: what is left of each key, as (ordering value, value)."""
+    log = {}
+    for key, o, *value in entries:
+        new, old = (o, *value), log.get(key)
+        if old is None:
+            log[key] = new
+        elif len(old) == 2 and len(new) == 2:
+            log[key] = as_pair(rule, old, new, old)
+        elif (len(new) == 1 and o is None) or (o or 0) >= (old[0] or 0):
+            log[key] = new
+    result = {key: tuple(row) for key, *row in base}
+    result.update({key: row for key, row in log.items() if key not in result and len(row) == 2})
+    for key in log.keys() & result.keys():
+        old, new = result[key], log[key]
+        if len(new) == 2:
+            result[key] = new if old is new else as_pair(rule, old, new, None)
+        elif new[0] is None or new[0] >= (old[0] or 0):
+            result[key] = None
+    return {key: row for key, row in result.items() if row is not None}
+
+
+def as_pair(rule, old, new, otherwise):
+    rows = ({"o": row[0], "v": row[1]} for row in (old, new))
+    found = merged(rule, *rows, kinds={"o": pa.int64(), "v": pa.string()})
+    return otherwise if found == GONE else (found["o"], found["v"])
+
+
+KEYS = st.sampled_from("abc")
+RECORDS = st.tuples(KEYS, st.integers(-1, 3), st.none() | st.sampled_from("xyz"))
+DELETES = st.tuples(KEYS, st.none() | st.integers(-1, 3))
+BASES = st.lists(st.tuples(KEYS, st.none() | st.integers(-1, 3), st.sampled_from("pq")), unique_by=lambda row: row[0])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        by_field.partial_update,
+        by_field.overwrite_non_defaults,
+        whole_records.event_time,
+        whole_records.first_value,
+        whole_records.overwrite_with_latest,
+    ],
+)
+@given(base=BASES, blocks=st.lists(st.lists(RECORDS | DELETES, min_size=1, max_size=6), min_size=1, max_size=4))
+def test_log_files_are_folded_as_they_would_be_entry_by_entry(rule, base, blocks):
+    found = folded(rule, base, *(entries(*block) for block in blocks))
+    assert len(found) == len({key for key, *_ in found})
+    assert {key: tuple(row) for key, *row in found} == one_by_one(rule, base, list(itertools.chain(*blocks)))
+
+
+def test_many_updates_of_one_key_cost_what_they_merge_and_not_the_whole_log():
+    merged_rows = []
+
+    def noting(pairs):
+        merged_rows.append(pairs.older.num_rows)
+        return whole_records.overwrite_with_latest(pairs)
+
+    often = entries(*(("often", n, f"{n}") for n in range(50)))
+    once = entries(*((f"k{n}", 1, "x") for n in range(200)))
+    assert len(folded(noting, [], once, often, entries(("k7", 2, "y")))) == 201
+    assert sum(merged_rows) == 50

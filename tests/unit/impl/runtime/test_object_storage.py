@@ -1,4 +1,4 @@
-"""The real storage on a local folder keeps what the port promises."""
+"""The real storage keeps what the port promises: on a local folder, and on a server that answers as S3 does."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ from drawstring.errors import (
     StorageError,
 )
 from drawstring.runtime.clock import SystemClock
-from drawstring.runtime.object_storage import ObjectStorage
-
-
-@pytest.fixture
-def storage(tmp_path):
-    return ObjectStorage(str(tmp_path / "table"))
 
 
 def test_what_was_put_is_read_whole_and_in_parts(storage):

@@ -7,7 +7,7 @@ own, in memory. Files are untrusted: what cannot be read is a `CorruptFileError`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -33,6 +33,7 @@ from drawstring.data.parquet_pages import (
     parse_offset_indexes,
     small_file,
 )
+from drawstring.data.plain_pages import MOST_TEXTS, Leaf, PlainPage, plain_pages, take_plain
 from drawstring.errors import CorruptFileError, FormatError, UnsupportedTableError
 from drawstring.ports import Storage
 from drawstring_spec.footers import MAX_RECORD_KEY, MIN_RECORD_KEY
@@ -67,6 +68,8 @@ class PagedFile:
         self._layout = self._read_layout()
         self._pages: dict[tuple[int, str], Pages] = {}
         self._found: tuple[str, Numbers, pa.ChunkedArray] | None = None
+        self._types: dict[str, pa.DataType] = {}
+        self._not_plain: set[tuple[int, str]] = set()
 
     @property
     def path(self) -> str:
@@ -128,17 +131,37 @@ class PagedFile:
         first = 0
         for index, (pages, group) in enumerate(zip(candidates, self._layout.row_groups, strict=True)):
             if len(pages):
-                with self._parsing():
-                    held = checked(self._read_pages(index, [column], {column: pages}, ())).column(0)
-                hits = pc.is_in(held, value_set=keys.cast(held.type))
-                local = np.flatnonzero(hits.to_numpy(zero_copy_only=False))
-                found.append(first + _positions(self._pages_of(index, column), pages)[local])
-                chunks += held.take(pa.array(local)).chunks
+                self._fetched.fetch(self._places(index, column, pages[:, 0]))
+                local, held = self._search(index, column, pages, keys)
+                found.append(first + local)
+                chunks += held
             first += group.num_rows
         rows = np.concatenate(found)
         if chunks:
             self._found = column, rows, pa.chunked_array(chunks)
         return rows
+
+    def _search(self, index: int, column: str, pages: Numbers, keys: pa.Array) -> tuple[Numbers, Sequence[pa.Array]]:
+        """Rows of a row group that have one of some keys, and the keys that they have; `pages` as of `_candidates`."""
+        wanted = pages[:, 0]
+        kind = self._type_of(column)
+        few = int((pages[:, 2] - pages[:, 1]).max()) <= MOST_TEXTS and pa.types.is_string(kind)
+        plain = self._plain_pages(index, column, wanted) if few else None
+        if plain is not None:
+            texts = _sorted_texts(keys)
+            hits = [page.find(texts[low:high]) for page, (_, low, high) in zip(plain, pages.tolist(), strict=True)]
+            if None not in hits:
+                firsts = self._pages_of(index, column).first_rows[wanted].tolist()
+                pairs = sorted(
+                    (first + row, text) for first, own in zip(firsts, hits, strict=True) for row, text in own or ()
+                )
+                held = pa.array([text for _, text in pairs], pa.binary()).cast(kind)
+                return np.array([row for row, _ in pairs], np.int64), [held]
+        with self._parsing():
+            read = checked(self._read_pages(index, [column], {column: wanted}, ())).column(0)
+        is_held = pc.is_in(read, value_set=keys.cast(read.type))
+        local = np.flatnonzero(is_held.to_numpy(zero_copy_only=False))
+        return _positions(self._pages_of(index, column), wanted)[local], read.take(pa.array(local)).chunks
 
     def _possible(self, keys: pa.Array) -> pa.Array:
         """Keys inside the range that the footer states."""
@@ -159,12 +182,13 @@ class PagedFile:
         return keys if bloom is None else keys.filter(pa.array(bloom.might_contain(keys)))
 
     def _candidates(self, column: str, keys: pa.Array) -> list[Numbers]:
-        """Which pages of each row group may hold one of some keys."""
-        texts = sorted(key.encode() for key in keys.to_pylist())
+        """Which pages of each row group may hold some of some keys, as `pages_with` tells it."""
+        texts = _sorted_texts(keys)
         found = []
         for index, group in enumerate(self._layout.row_groups):
             pages, chunk = self._pages_of(index, column), self._chunk(group, column)
-            picked = np.arange(len(pages.starts) if texts else 0)
+            num_pages = len(pages.starts) if texts else 0
+            picked = np.stack([np.arange(num_pages), np.zeros(num_pages, np.int64), np.full(num_pages, len(texts))], 1)
             if texts and chunk.column_index is not None and chunk.offset_index is not None:
                 self._fetched.fetch(one_range(*chunk.column_index))
                 with self._parsing():
@@ -224,9 +248,10 @@ class PagedFile:
             wanted[name] = picked[begins]
             together.setdefault(begins, []).append(name)
         self._fetched.fetch(np.concatenate([self._places(index, name, wanted[name]) for name in names]))
-        columns: dict[str, pa.ChunkedArray] = {}
         coded = [name for name in names if self._is_coded_text(index, name) and name not in dictionary]
-        for group in together.values():
+        columns = self._plain_rows(index, rows, wanted, {*dictionary, *coded})
+        left = ([name for name in group if name not in columns] for group in together.values())
+        for group in filter(None, left):
             table = self._read_pages(index, group, wanted, [*dictionary, *coded])
             held = _positions(self._pages_of(index, group[0]), wanted[group[0]])
             with self._parsing():
@@ -234,6 +259,50 @@ class PagedFile:
                 columns.update(zip(table.column_names, table.columns, strict=True))
                 columns.update({name: _plain(columns[name]) for name in coded if name in group})
         return pa.table({name: columns[name] for name in names})
+
+    def _plain_rows(
+        self, index: int, rows: Numbers, wanted: dict[str, Numbers], others: Container[str]
+    ) -> dict[str, pa.ChunkedArray]:
+        """Those of some columns whose values stand plainly in the pages that are wanted, at some rows."""
+        found: dict[str, pa.ChunkedArray] = {}
+        for name, picked in wanted.items():
+            pages = None if name in others else self._plain_pages(index, name, picked)
+            if pages is None:
+                continue
+            first_rows = self._pages_of(index, name).first_rows[picked]
+            cuts = np.searchsorted(rows, first_rows)[1:]
+            places = [local - first for local, first in zip(np.split(rows, cuts), first_rows.tolist(), strict=True)]
+            column = take_plain(pages, places, self._type_of(name))
+            if column is not None:
+                with self._parsing():
+                    column.validate(full=True)
+                found[name] = pa.chunked_array([column])
+        return found
+
+    def _plain_pages(self, index: int, column: str, wanted: Numbers) -> list[PlainPage] | None:
+        """Pages of a column, fetched already; None where Arrow has to read them."""
+        if column not in self._layout.flat or (index, column) in self._not_plain:
+            return None
+        chunk = self._chunk(self._layout.row_groups[index], column)
+        physical, is_optional = self._layout.flat[column]
+        leaf = Leaf(physical, chunk.codec, is_optional)
+        found = None
+        pages = self._pages_of(index, column)
+        worth_while = chunk.offset_index is not None and leaf.is_worth_while(pages.num_rows / len(pages.starts))
+        if worth_while and leaf.fits(self._type_of(column)):
+            places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
+            parts = [self._fetched.part(start, end) for start, end in places]
+            found = plain_pages(parts, pages.row_counts()[wanted].tolist(), leaf)
+        if found is None:
+            self._not_plain.add((index, column))
+        return found
+
+    def _type_of(self, column: str) -> pa.DataType:
+        """Arrow's type of a column at the top level."""
+        if not self._types:
+            empty = self._no_rows(list(self._layout.columns), ())
+            self._types = dict(zip(empty.column_names, empty.schema.types, strict=True))
+        return self._types[column]
 
     def _read_pages(
         self, index: int, names: Sequence[str], wanted: dict[str, Numbers], dictionary: Sequence[str]
@@ -304,7 +373,7 @@ class PagedFile:
 
     def _load_indexes(self, index: int, names: Sequence[str]) -> None:
         """The offset indexes of several columns stand side by side: they are fetched and taken apart at once."""
-        group, chosen = self._layout.row_groups[index], self._layout.flat.intersection(names)
+        group, chosen = self._layout.row_groups[index], set(self._layout.flat).intersection(names)
         chunks = [
             chunk
             for chunk in group.chunks
@@ -343,6 +412,10 @@ class PagedFile:
             way_out="Restore the file from a copy, or roll the table back to an instant before it; nothing was "
             "changed.",
         )
+
+
+def _sorted_texts(keys: pa.Array) -> list[bytes]:
+    return sorted(key.encode() for key in keys.to_pylist())
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -81,6 +81,7 @@ class Chunk:
     Attributes:
         column: its column at the top level.
         head: the fields of its metadata that hold wherever its pages stand: type, encodings, path, codec.
+        codec: of its pages, by its number in the format.
         num_values: in all its pages, nulls included.
         uncompressed_size: of all its pages.
         start: of its first page, which may be that of its dictionary.
@@ -94,6 +95,7 @@ class Chunk:
 
     column: str
     head: tuple[tuple[int, int, bytes], ...]
+    codec: int
     num_values: int
     uncompressed_size: int
     start: int
@@ -121,7 +123,7 @@ class Layout:
         created_by: what wrote the file; None where it does not say.
         root: name of the schema.
         columns: raw elements of the schema by top-level column, in their order.
-        flat: columns that have one leaf and no nesting.
+        flat: columns that have one leaf and no nesting: the leaf's physical type, and whether it may be null.
         texts: those of them that are UTF-8 texts.
         row_groups: in their order.
         entries: key/value entries.
@@ -132,7 +134,7 @@ class Layout:
     created_by: bytes | None
     root: bytes
     columns: dict[str, list[bytes]]
-    flat: frozenset[str]
+    flat: dict[str, tuple[int, bool]]
     texts: frozenset[str]
     row_groups: tuple[RowGroup, ...]
     entries: dict[str, bytes]
@@ -164,9 +166,10 @@ def parse_layout(footer: bytes, file_size: int) -> Layout:
 
 def _schema(
     footer: bytes, elements: Sequence[Struct]
-) -> tuple[bytes, dict[str, list[bytes]], frozenset[str], frozenset[str]]:
+) -> tuple[bytes, dict[str, list[bytes]], dict[str, tuple[int, bool]], frozenset[str]]:
     columns: dict[str, list[bytes]] = {}
-    flat, texts = set(), set()
+    flat: dict[str, tuple[int, bool]] = {}
+    texts = set()
     at = 1
     while at < len(elements):
         first, left = at, 1
@@ -175,11 +178,12 @@ def _schema(
             at += 1
         name = elements[first].binary(4).decode("utf-8")
         if at == first + 1 and elements[first].number(3) in (0, 1):
-            flat.add(name)
-            if elements[first].number(1) == _BYTE_ARRAY and elements[first].number(6) == _UTF_8:
+            physical = elements[first].number(1)
+            flat[name] = -1 if physical is None else physical, elements[first].number(3) == 1
+            if physical == _BYTE_ARRAY and elements[first].number(6) == _UTF_8:
                 texts.add(name)
         columns[name] = [footer[element.start : element.end] for element in elements[first:at]]
-    return elements[0].binary(4), columns, frozenset(flat), frozenset(texts)
+    return elements[0].binary(4), columns, flat, frozenset(texts)
 
 
 def _row_group(group: Struct, file_size: int) -> RowGroup:
@@ -207,6 +211,7 @@ def _chunk(chunk: Struct, file_size: int) -> Chunk:
             (3, LIST, write_list(BINARY, [write_binary(part) for part in path])),
             (4, I32, write_number(codec)),
         ),
+        codec=codec,
         num_values=meta.number(5) or 0,
         uncompressed_size=meta.number(6) or 0,
         start=start,
@@ -306,12 +311,15 @@ def _longs(content: npt.NDArray[np.uint8], starts: Numbers, ends: Numbers) -> Nu
 
 
 def pages_with(raw: bytes, num_pages: int, keys: Sequence[bytes]) -> Numbers:
-    """Which pages of a text column may hold one of some keys, as its column index says.
+    """Which pages of a text column may hold some of some keys, as its column index says.
 
     Args:
         raw: the column index.
         num_pages: of the chunk.
         keys: sorted.
+
+    Returns:
+        Page by page: its number, the number of the first key that it may hold, and that of the first behind these.
 
     """
     index = parse_struct(raw, last_field=3)
@@ -324,8 +332,8 @@ def pages_with(raw: bytes, num_pages: int, keys: Sequence[bytes]) -> Numbers:
             continue  # nulls only
         first = bisect.bisect_left(keys, least[page])
         if first < len(keys) and keys[first] <= greatest[page]:
-            found.append(page)
-    return np.array(found, np.int64)
+            found.append((page, first, bisect.bisect_right(keys, greatest[page], first)))
+    return np.array(found, np.int64).reshape(-1, 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,17 +143,15 @@ def payload_marks(tell: Recorder) -> None:
 
 
 @story(
-    {**MOR, **ONE_BUCKET, "hoodie.write.record.merge.mode": "CUSTOM"},
+    {**MOR, **ONE_BUCKET},
     names={
-        "latest": {PAYLOAD: f"{PAYLOADS}OverwriteWithLatestAvroPayload"},
-        "default": {PAYLOAD: f"{PAYLOADS}DefaultHoodieRecordPayload"},
         "no_meta": {**_of("partial"), "hoodie.populate.meta.fields": "false"},
         "added": _of("partial"),
         "no_ordering": {PAYLOAD: _of("partial")[PAYLOAD], "hoodie.datasource.write.precombine.field": ""},
     },
 )
 def payload_tables(tell: Recorder) -> None:
-    """Payload classes in tables that have merge modes of their own, no meta fields, or a column more."""
+    """Tables without meta fields or an ordering field, and one that gets a column more."""
     schema = SCHEMA.append(pa.field("s", pa.string()))
     tell.write("bulk_insert", rows(*((f"k{i}", "a", 10, i, f"s{i}") for i in range(6)), schema=schema))
     tell.write(

@@ -19,7 +19,7 @@ from drawstring.errors import CorruptFileError, FormatError, NotFoundError, Time
 from drawstring.files import BaseFile, FileGroupId, FileSlice, LogFile, Snapshot
 from drawstring.ports import FileStatus
 from drawstring.protocol.commit_metadata import stats_of
-from drawstring.read.arrow_reader import slice_query
+from drawstring.read.arrow_reader import merge_rules, slice_query
 from drawstring.read.cdc_reader import (
     DELETE,
     INSERT,
@@ -100,7 +100,8 @@ def plan_cdc(context: TableContext, start: str | None, end: str | None, *, bound
 
     Raises:
         InputError: `start` or `end` has no form that is known.
-        UnsupportedTableError: the table does not log changes.
+        UnsupportedTableError: the table does not log changes, or a commit of the range has log files that are merged
+            by a payload class.
         TimeTravelError: commits of the range are archived, or files that tell their changes are cleaned.
         CorruptFileError: a commit cannot be read.
 
@@ -235,6 +236,14 @@ class _Planner:
         return LoggedSplit(instant.requested_time, self._mode, files, before, after)
 
     def _log_file(self, instant: Instant, group: FileGroupId, stat: Mapping[str, Any]) -> ChangeSplit:
+        if merge_rules(self._context.config).payload is not None:
+            # Java applies records one by one to the row of before, and so tells rows that its snapshots do not have.
+            raise UnsupportedTableError(
+                f"The table merges its rows by the payload class {self._context.config.payload_class}, and the commit "
+                f"{instant.requested_time} has log files: what they changed cannot be told as Java tells it.",
+                rule="MG-008",
+                way_out="Ask for the rows of the range (cdc=False), or compare two snapshots: read(as_of=...).",
+            )
         own = self._log(group, str(stat["path"]).rpartition("/")[2])
         names = {str(name) for name in stat.get("logFiles") or ()} - {own.path.rpartition("/")[2]}
         earlier = [self._log(group, name) for name in names if not name.endswith(".cdc")]

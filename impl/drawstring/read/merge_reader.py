@@ -121,7 +121,7 @@ def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRul
 
     Raises:
         UnsupportedTableError: the table has no column of the ordering field's name, such as one within a struct, or
-            none that its payload class cannot do without.
+            nothing of what its payload class cannot do without.
 
     """
     if rules.by_event_time and rules.ordering_field not in available.names:
@@ -129,17 +129,25 @@ def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRul
             f"The table has no column {rules.ordering_field!r}, its ordering field: its log files cannot be merged.",
             way_out="Correct hoodie.table.precombine.field in hoodie.properties, or read with read_optimized=True.",
         )
-    for name in rules.payload.columns if rules.payload is not None else ():
-        if name not in available.names:
-            raise UnsupportedTableError(
-                f"The table has no column {name!r}, by which its payload class {rules.payload_class} merges rows.",
-                rule="MG-003",
-                way_out="Java Hudi cannot merge its log files either; read with read_optimized=True.",
-            )
+    if rules.payload is not None:
+        _check_payload(available, rules, rules.payload)
     keys = [RECORD_KEY] if rules.has_record_key else [n.partition(".")[0] for n in rules.keys.record_key_fields]
     wanted = dict.fromkeys([*keys, *_deciding(rules)])
     extra = [n for n in wanted if n in available.names and n not in columns.names]
     return pa.schema([*columns, *(available.field(n) for n in extra)])
+
+
+def _check_payload(available: pa.Schema, rules: MergeRules, payload: PayloadClass) -> None:
+    """Refuse what a payload class cannot merge. Raises `UnsupportedTableError`."""
+    reasons = [f"it has no column {name!r}" for name in payload.columns if name not in available.names]
+    if not rules.has_record_key:
+        reasons.append("its rows have no meta fields")
+    if reasons:
+        raise UnsupportedTableError(
+            f"The table merges its rows by the payload class {rules.payload_class}, but {reasons[0]}.",
+            rule="MG-008",
+            way_out="Java Hudi cannot merge its log files either; read with read_optimized=True.",
+        )
 
 
 def _deciding(rules: MergeRules) -> list[str]:
@@ -275,7 +283,7 @@ def _log_of(batches: Sequence[LogBatch], query: SliceQuery) -> WholeRecords | Fi
         raise UnsupportedTableError(
             f"The table merges its rows by the payload class {rules.payload_class}, and its log files have partial "
             "updates, which payload classes cannot merge.",
-            rule="MG-003",
+            rule="MG-008",
             way_out="Java Hudi cannot merge them either; read with read_optimized=True.",
         )
     merge = PayloadMerge(merger.rule, rules.ordering_field, rules.delete_field, rules.delete_marker)

@@ -88,7 +88,7 @@ def _numbers(parts: pa.Array, name: str) -> pa.Array:
     except pa.ArrowInvalid as error:
         raise UnsupportedTableError(
             f"{SEQUENCE} holds a number that does not fit 64 bits: {error}.",
-            rule="MG-003",
+            rule="MG-008",
             way_out="Read the table with read_optimized=True, without its log files.",
         ) from error
 
@@ -113,6 +113,6 @@ def _of_type(rows: pa.Table, name: str, *, text: bool) -> None:
     if not (pa.types.is_string(kind) if text else pa.types.is_int64(kind)):
         raise UnsupportedTableError(
             f"The table's payload class decides by the column {name!r}, which has the type {kind}.",
-            rule="MG-003",
+            rule="MG-008",
             way_out=f"Java Hudi needs {'a text' if text else 'a long'} there; read with read_optimized=True.",
         )

@@ -138,6 +138,6 @@ def refuse(wrong: Mask, what: str) -> None:
     if wrong.any():
         raise UnsupportedTableError(
             f"{int(wrong.sum())} rows cannot be merged by the table's payload class, as Java Hudi cannot: {what}.",
-            rule="MG-003",
+            rule="MG-008",
             way_out="Read the table with read_optimized=True, without its log files, or as of a time before that.",
         )

@@ -1,8 +1,8 @@
-"""Payload classes that take one of the two records whole: the later one, or the one that ordering values choose.
+"""Payload classes that take one of the two records whole, as their ordering values choose.
 
-Source: Java ``OverwriteWithLatestAvroPayload``, ``DefaultHoodieRecordPayload``, ``EventTimeAvroPayload``,
-``FirstValueAvroPayload``. The last three compare what the records have in the ordering field themselves, not what the
-reader takes for their ordering values: a null of the older row loses, where a reader counts it as zero.
+Source: Java ``EventTimeAvroPayload``, ``FirstValueAvroPayload``, and ``DefaultHoodieRecordPayload``, which both extend.
+They compare what the records have in the ordering field themselves, not what the reader takes for their ordering
+values: a null of the older row loses, where a reader counts it as zero.
 """
 
 from __future__ import annotations
@@ -24,11 +24,6 @@ from drawstring.data.payloads.choice import (
 )
 
 
-def overwrite_with_latest(pairs: Pairs) -> Choice:
-    """The newer record stays."""
-    return Choice(all_of(pairs.newer), marked(pairs.older) | marked(pairs.newer))
-
-
 def event_time(pairs: Pairs) -> Choice:
     """The record with the greater ordering value stays, the newer one among equals."""
     order = _comparable(pairs)
@@ -36,14 +31,11 @@ def event_time(pairs: Pairs) -> Choice:
     return Choice(newer, marked(pairs.older) | marked(pairs.newer))
 
 
-def default_payload(pairs: Pairs) -> Choice:
-    """As `event_time`; a record with the table's own mark of deletes is none, where it is the one that stays."""
-    choice = event_time(pairs)
-    return Choice(choice.newer, _deleted(pairs.older, pairs) | (choice.newer & _deleted(pairs.newer, pairs)))
-
-
 def first_value(pairs: Pairs) -> Choice:
-    """The record with the greater ordering value stays, the older one among equals; marks as in `default_payload`."""
+    """The record with the greater ordering value stays, the older one among equals.
+
+    A record with the table's own mark of deletes is none, where it is the one that stays.
+    """
     order = _comparable(pairs)
     newer = all_of(pairs.newer) if order is None else order.older_null | order.newer_greater
     return Choice(newer, _deleted(pairs.older, pairs) | (newer & _deleted(pairs.newer, pairs)))

@@ -36,8 +36,6 @@ def merged(rule, older, newer, *, kinds=None, ordering_field="o", **marks):
 def test_the_names_of_the_classes_are_those_of_java():
     model = "org.apache.hudi.common.model."
     assert {name.removeprefix(model) for name in PAYLOAD_CLASSES} == {
-        "OverwriteWithLatestAvroPayload",
-        "DefaultHoodieRecordPayload",
         "EventTimeAvroPayload",
         "FirstValueAvroPayload",
         "OverwriteNonDefaultsWithLatestAvroPayload",
@@ -52,8 +50,6 @@ def test_the_names_of_the_classes_are_those_of_java():
 @pytest.mark.parametrize(
     ("rule", "greater", "equal", "less"),
     [
-        (whole_records.overwrite_with_latest, "new", "new", "new"),
-        (whole_records.default_payload, "new", "new", "old"),
         (whole_records.event_time, "new", "new", "old"),
         (whole_records.first_value, "new", "old", "old"),
     ],
@@ -63,20 +59,20 @@ def test_one_of_two_whole_records_stays_by_their_ordering_values(rule, greater, 
     assert found == [greater, equal, less]
 
 
-@pytest.mark.parametrize("rule", [whole_records.default_payload, whole_records.event_time, whole_records.first_value])
+@pytest.mark.parametrize("rule", [whole_records.event_time, whole_records.first_value])
 def test_a_row_without_an_ordering_value_loses_to_a_lesser_one_than_zero(rule):
     kinds = {"o": pa.int64()}
     assert merged(rule, {"o": None, "v": "old"}, {"o": -1, "v": "new"}, kinds=kinds)["v"] == "new"
 
 
-@pytest.mark.parametrize("rule", [whole_records.default_payload, whole_records.event_time, whole_records.first_value])
+@pytest.mark.parametrize("rule", [whole_records.event_time, whole_records.first_value])
 def test_an_update_without_an_ordering_value_is_refused(rule):
     with pytest.raises(UnsupportedTableError, match="'o' is null"):
         merged(rule, {"o": 1, "v": "old"}, {"o": None, "v": "new"}, kinds={"o": pa.int64()})
 
 
-@pytest.mark.parametrize("rule", [whole_records.default_payload, whole_records.first_value])
-def test_the_mark_of_the_table_takes_the_place_of_the_built_in_one(rule):
+def test_the_mark_of_the_table_takes_the_place_of_the_built_in_one():
+    rule = whole_records.first_value
     marks = {"delete_field": "op", "delete_marker": "D"}
     older = {"o": 1, "op": "I", "_hoodie_is_deleted": True}
     assert merged(rule, older, {"o": 2, "op": "U", "_hoodie_is_deleted": False}, **marks)["o"] == 2
@@ -289,7 +285,7 @@ def test_what_a_payload_leaves_empty_is_gone_from_a_base_file_and_changes_nothin
     """Java takes the empty answer for "the record that is there stays" while it reads log files."""
 
     def leaves_nothing(pairs):
-        choice = whole_records.overwrite_with_latest(pairs)
+        choice = by_field.overwrite_non_defaults(pairs)
         choice.nothing[:] = True
         return choice
 
@@ -338,7 +334,6 @@ BASES = st.lists(st.tuples(KEYS, st.none() | st.integers(-1, 3), st.sampled_from
         by_field.overwrite_non_defaults,
         whole_records.event_time,
         whole_records.first_value,
-        whole_records.overwrite_with_latest,
     ],
 )
 @given(base=BASES, blocks=st.lists(st.lists(RECORDS | DELETES, min_size=1, max_size=6), min_size=1, max_size=4))
@@ -353,7 +348,7 @@ def test_many_updates_of_one_key_cost_what_they_merge_and_not_the_whole_log():
 
     def noting(pairs):
         merged_rows.append(pairs.older.num_rows)
-        return whole_records.overwrite_with_latest(pairs)
+        return by_field.overwrite_non_defaults(pairs)
 
     often = entries(*(("often", n, f"{n}") for n in range(50)))
     once = entries(*((f"k{n}", 1, "x") for n in range(200)))

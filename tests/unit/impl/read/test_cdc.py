@@ -15,6 +15,7 @@ from drawstring.read.cdc import CDC_SCHEMA, plan_cdc, read_cdc
 from drawstring.read.cdc_reader import LogFileSplit, LoggedSplit, LoggingMode, RowsSplit
 from drawstring.read.changes import changes
 from drawstring.table_properties import modify_properties
+from drawstring_spec.merge_modes import STRATEGY_IDS, MergeMode
 from unit.impl.protocol.world import START_MS
 from unit.impl.read.golden_memory import GoldenTable
 from unit.impl.read.tables import HandMadeTable
@@ -123,6 +124,18 @@ def test_columns_and_filters_apply_to_changes():
 
 def test_a_table_that_logs_no_changes_is_refused():
     refused(GoldenTable("cow_clustering"), UnsupportedTableError, "does not log changes")
+
+
+def test_log_files_that_a_payload_class_merges_tell_no_changes():
+    table = GoldenTable("cdc_mor")
+    own = {
+        "hoodie.record.merge.mode": "CUSTOM",
+        "hoodie.record.merge.strategy.id": STRATEGY_IDS[MergeMode.CUSTOM],
+        "hoodie.compaction.payload.class": "org.apache.hudi.common.model.EventTimeAvroPayload",
+    }
+    modify_properties(table.storage, now_ms=START_MS, updates=own)
+    refused(table, UnsupportedTableError, "EventTimeAvroPayload", "log files")
+    assert changes(table.context(), "000").num_rows
 
 
 def test_a_logging_mode_that_nobody_knows_is_refused():

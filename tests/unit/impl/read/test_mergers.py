@@ -76,7 +76,7 @@ def test_a_payload_class_that_is_not_known_is_refused_by_its_name(table, name):
 
 
 def test_a_payload_class_of_hudis_own_needs_no_merger(table):
-    found = read(by_payload(table, "org.apache.hudi.common.model.DefaultHoodieRecordPayload"))
+    found = read(by_payload(table, "org.apache.hudi.common.model.EventTimeAvroPayload"))
     assert difference(found, read(GoldenTable(NAME))) == ""
 
 
@@ -95,8 +95,14 @@ def test_a_merger_that_was_registered_takes_the_place_of_a_payload_class(table):
     ],
 )
 def test_a_table_without_the_column_that_its_payload_class_needs_is_refused(table, name, column):
-    with pytest.raises(UnsupportedTableError, match=f"no column '{column}'"):
+    with pytest.raises(UnsupportedTableError, match=f"{name}, but it has no column '{column}'"):
         read(by_payload(table, f"org.apache.hudi.common.model.{name}"))
+
+
+def test_a_payload_class_needs_meta_fields_as_in_java(table):
+    modify_properties(table.storage, now_ms=START_MS, updates={"hoodie.populate.meta.fields": "false"})
+    with pytest.raises(UnsupportedTableError, match="no meta fields"):
+        read(by_payload(table, "org.apache.hudi.common.model.EventTimeAvroPayload"))
 
 
 def test_base_files_alone_need_no_merger(table):

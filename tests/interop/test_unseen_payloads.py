@@ -1,0 +1,102 @@
+"""Rules of payload classes that are broken on purpose: Java's answers about its own tables notice each of them.
+
+That the tables are read as Java reads them is asked by `interop.test_unseen_tables`, and on Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from drawstring.data.payloads import by_field, change_streams, choice, whole_records
+from drawstring.data.payloads.choice import Choice, Pairs, Rule, as_mask
+from drawstring.data.payloads.classes import PAYLOAD_CLASSES
+from drawstring.read import mergers
+from drawstring_conformance.vectors import load_case
+from interop.unseen_recording import wrong_answers
+
+DATA = Path(__file__).with_name("data_unseen")
+
+
+def changed(rule: Rule, **how: Callable[[Pairs, Choice], object]) -> Rule:
+    """A rule whose answer differs in some of its parts."""
+
+    def wrong(pairs: Pairs) -> Choice:
+        answer = rule(pairs)
+        return replace(answer, **{name: change(pairs, answer) for name, change in how.items()})
+
+    return wrong
+
+
+def never(pairs: Pairs, _: Choice) -> object:
+    return choice.none_of(pairs.newer)
+
+
+def older_meta(pairs: Pairs, answer: Choice) -> object:
+    """Meta columns go with the row that the others come from."""
+    return {**answer.fields, "_hoodie_commit_time": answer.of("v"), "_hoodie_commit_seqno": answer.of("v")}
+
+
+def ties_to_newer(pairs: Pairs, answer: Choice) -> object:
+    return answer.newer | as_mask(pc.equal(pairs.newer["_event_seq"], pairs.older["_event_seq"]))
+
+
+def later_number(pairs: Pairs, answer: Choice) -> object:
+    return answer.newer & ~as_mask(pc.equal(pairs.newer["_event_lsn"], pairs.older["_event_lsn"]))
+
+
+def nulls_lose(pairs: Pairs, answer: Choice) -> object:
+    return answer.newer & ~as_mask(pairs.older["ts"].is_null())
+
+
+PLANTED: dict[str, tuple[str, Rule]] = {
+    "late nulls count": ("non_defaults", by_field.partial_update),
+    "nulls overwrite": ("non_defaults", changed(by_field.overwrite_non_defaults, fields=lambda *_: {})),
+    "late records overwrite": ("partial", by_field.overwrite_non_defaults),
+    "a late record's commit is not told": ("partial", changed(by_field.partial_update, fields=older_meta)),
+    "a marked row of a base file is updated": ("partial", changed(by_field.partial_update, nothing=never)),
+    "late records lose": ("dms", whole_records.event_time),
+    "the later one of equal places stays": ("mysql", changed(change_streams.debezium_mysql, newer=ties_to_newer)),
+    "a deleted row is updated": ("mysql", changed(change_streams.debezium_mysql, nothing=never)),
+    "the earlier one of equal LSNs stays": ("postgres", changed(change_streams.debezium_postgres, newer=later_number)),
+    "unavailable values overwrite": ("postgres", changed(change_streams.debezium_postgres, fields=lambda *_: {})),
+    "the earlier one of equal records stays": ("event", whole_records.first_value),
+    "a null keeps its place": ("event", changed(whole_records.event_time, newer=nulls_lose)),
+    "the later one of equal records stays": ("first", whole_records.event_time),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_rule_that_is_broken_is_noticed(name, tmp_path, monkeypatch):
+    story, rule = PLANTED[name]
+    case = load_case(f"payload_rules_{story}", DATA)
+    used = case.details["table_properties"]["hoodie.compaction.payload.class"]
+    wrong = {**PAYLOAD_CLASSES, used: replace(PAYLOAD_CLASSES[used], rule=rule)}
+    monkeypatch.setattr(mergers, "PAYLOAD_CLASSES", wrong)
+    assert wrong_answers(case, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["string", "decimal"])
+def test_late_records_by_values_that_java_does_not_compare_would_be_noticed(kind, tmp_path, monkeypatch):
+    def by_any_value(pairs):
+        return choice.compare_ordering(pairs).older_greater
+
+    monkeypatch.setattr(by_field, "_is_late", by_any_value)
+    assert wrong_answers(load_case(f"payload_ordering_partial_{kind}", DATA), tmp_path)
+
+
+def test_a_null_that_does_not_count_as_zero_among_integers_would_be_noticed(tmp_path, monkeypatch):
+    """A base row's null is no integer: neither is a record late that comes after it."""
+
+    def nulls_are_great(pairs):
+        older = pairs.older.column("ts").fill_null(pa.scalar(2**31 - 1, pa.int32()))
+        return np.asarray(pc.greater(older, pairs.newer.column("ts")).combine_chunks()).astype(np.bool_)
+
+    monkeypatch.setattr(by_field, "_is_late", nulls_are_great)
+    assert wrong_answers(load_case("payload_ordering_partial_int", DATA), tmp_path)

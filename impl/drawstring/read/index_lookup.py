@@ -41,7 +41,9 @@ def keys_by_group(
     """
     if metadata is None or RECORD_INDEX not in metadata or not is_newest(snapshot):
         return None
-    places = metadata.record_index(keys).group_by(["partition_path", "file_id"]).aggregate([("record_key", "list")])
+    # Few rows: to wake threads for them takes longer than to group them.
+    by_place = metadata.record_index(keys).group_by(["partition_path", "file_id"], use_threads=False)
+    places = by_place.aggregate([("record_key", "list")])
     columns = (places.column(name).to_pylist() for name in ("partition_path", "file_id"))
     held = places.column("record_key_list").combine_chunks()
     groups = {FileGroupId(*place): held[row].values for row, place in enumerate(zip(*columns, strict=True))}

@@ -156,3 +156,74 @@ def _with_metadata(load, metadata):
     import dataclasses
 
     return lambda *a, **k: dataclasses.replace(load(*a, **k), metadata=metadata)
+
+
+def test_a_kept_file_that_another_of_its_name_replaced_is_not_read_on(path):
+    table = ds.Table.open(str(path))
+    assert numbers(table, 7) == [7]
+    (held,) = [one.base_file for one in table.file_slices() if one.group.partition_path == "a"]
+    kept = table._lookups._held.files
+    storage = table._context.ports.storage
+    before = kept.take(storage, held.path, held.size)
+    kept.keep(before)
+    assert kept.take(storage, held.path, held.size) is before
+    kept.keep(before)
+    # Of the same name, but of another size: it is another file.
+    longer = storage.read(held.path).tobytes()
+    replaced = longer[:4] + b"\0" * 16 + longer[4:]
+    (path / held.path).write_bytes(replaced)
+    after = kept.take(storage, held.path, len(replaced))
+    assert (after is not before, after.size) == (True, len(replaced))
+
+
+def test_a_file_is_in_one_hand_at_a_time(path):
+    table = ds.Table.open(str(path))
+    numbers(table, 7)
+    kept, storage = table._lookups._held.files, table._context.ports.storage
+    (name, size), file = next(iter(kept._files.items()))
+    assert kept.take(storage, name, size) is file
+    assert kept.take(storage, name, size) is not file
+
+
+def _by_path_alone(self, storage, path, size):
+    for key in [key for key in self._files if key[0] == path]:
+        return self._files.pop(key)
+    return paged_file.PagedFile(storage, path, size)
+
+
+def _without_taking(self, storage, path, size):
+    return self._files.get((path, size)) or paged_file.PagedFile(storage, path, size)
+
+
+def _held_for_ever(self, context):
+    if self._held is None:
+        self._held = module._Held(context.config, module.load_snapshot(context))
+    return self._held
+
+
+PLANTED = {
+    "a kept look-up is not renewed after a commit": (
+        (module.RepeatedLookup, "_current", _held_for_ever),
+        test_each_change_of_the_table_is_seen,
+    ),
+    "a kept file is known by its path alone": (
+        (KeptFiles, "take", _by_path_alone),
+        test_a_kept_file_that_another_of_its_name_replaced_is_not_read_on,
+    ),
+    "a kept file is given to two at once": (
+        (KeptFiles, "take", _without_taking),
+        test_a_file_is_in_one_hand_at_a_time,
+    ),
+    "what is kept of files has no bound": (
+        (KeptFiles, "num_bytes", property(lambda _: 0)),
+        test_bytes_that_are_kept_are_bounded,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_each_planted_bug_is_noticed(name, path, monkeypatch):
+    (owner, attribute, bug), notices = PLANTED[name]
+    monkeypatch.setattr(owner, attribute, bug)
+    with pytest.raises((AssertionError, ValueError)):
+        notices(path)

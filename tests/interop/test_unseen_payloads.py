@@ -1,4 +1,4 @@
-"""Rules of payload classes that are broken on purpose: Java's answers about its own tables notice each of them.
+"""Tables of Java's that merge by payload classes, asked in other ways; and rules that are broken on purpose.
 
 That the tables are read as Java reads them is asked by `interop.test_unseen_tables`, and on Spark.
 """
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import drawstring as ds
 from drawstring.data.payloads import by_field, change_streams, choice, whole_records
 from drawstring.data.payloads.choice import Choice, Pairs, Rule, as_mask
 from drawstring.data.payloads.classes import PAYLOAD_CLASSES
@@ -70,6 +71,38 @@ PLANTED: dict[str, tuple[str, Rule]] = {
     "a null keeps its place": ("event", changed(whole_records.event_time, newer=nulls_lose)),
     "the later one of equal records stays": ("first", whole_records.event_time),
 }
+
+
+CLASSES = sorted({story for story, _ in PLANTED.values()})
+
+
+@pytest.fixture(params=CLASSES)
+def table(request, tmp_path):
+    """A table of Java's for each class, whose newest slice has a base file and log files."""
+    case = load_case(f"payload_rules_{request.param}", DATA)
+    return ds.Table.open(str(case.extract(tmp_path / case.name)))
+
+
+def test_what_is_asked_for_does_not_change_how_rows_are_merged(table):
+    whole = table.read()
+    for name in whole.column_names:
+        assert table.read(columns=[name])[name].to_pylist() == whole[name].to_pylist(), name
+
+
+def test_a_filter_is_told_of_merged_rows(table):
+    whole = table.read()
+    for value in whole["v"].unique().drop_null().to_pylist():
+        condition = pc.field("v") == value
+        assert table.read(filter=condition).to_pylist() == whole.filter(condition).to_pylist()
+
+
+def test_rows_that_are_looked_up_or_streamed_are_merged_alike(table):
+    whole = table.read()
+    assert table.scan(batch_rows=1).read_all().to_pylist() == whole.to_pylist()
+    keys = whole["_hoodie_record_key"].to_pylist()
+    for key, row in zip(keys, whole.to_pylist(), strict=True):
+        assert table.lookup([key]).to_pylist() == [row]
+    assert table.lookup(["k04", "k09", "nowhere"]).num_rows == len({"k04", "k09"} & set(keys))
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -30,7 +30,9 @@ TYPES: Final = pa.schema(
 )
 
 
-def _typed(numbers: Iterable[int], ts: int) -> pa.Table:
+def typed(numbers: Iterable[int], ts: int) -> pa.Table:
+    """Rows of `TYPES`; every fourth is null but for what it has to have."""
+
     def row(n: int) -> tuple[Any, ...]:
         at = dt.datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=dt.UTC) + dt.timedelta(days=n * 3000)
         nulls = (f"k{n:03}", "a", ts, None, *[None] * 10)
@@ -69,10 +71,10 @@ def _typed(numbers: Iterable[int], ts: int) -> pa.Table:
 )
 def types_in_logs(tell: Recorder) -> None:
     """Every type in base and log files, nulls everywhere."""
-    tell.write("bulk_insert", _typed(range(6), 10))
-    tell.write("upsert", _typed(range(3, 9), 20))
+    tell.write("bulk_insert", typed(range(6), 10))
+    tell.write("upsert", typed(range(3, 9), 20))
     tell.service("compaction")
-    tell.write("upsert", _typed((0, 7, 11), 30))
+    tell.write("upsert", typed((0, 7, 11), 30))
 
 
 @story(MOR, names={"simple": SIMPLE_INDEX, "buckets": ONE_BUCKET, "cow": COW})
@@ -196,7 +198,7 @@ def payloads(tell: Recorder) -> None:
     """Payload classes of Java, with late records, nulls and deletes of their kind."""
 
     def one(key: str, ts: int, v: int | None, op: str = "u") -> tuple[Any, ...]:
-        return (key, "a", ts, v, op, ts, None, f"bin.{ts:03}", "bin", ts, ts, ts, ts, {"d": "D"}.get(op, "U"))
+        return (key, "a", ts, v, op, ts, None, f"{ts // 20}.{ts:03}", "bin", ts, ts, ts, ts, {"d": "D"}.get(op, "U"))
 
     tell.write("upsert", rows(*(one(f"k{i}", 10, i, "c") for i in range(6)), schema=DEBEZIUM))
     tell.write(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 
+import fastavro
 import pyarrow as pa
 
 from interop.random_choices import PAYLOADS
 from interop.unseen_merging import PAYLOAD
+from interop.unseen_merging import typed as types_of
 from interop.unseen_recording import Recorder
-from interop.unseen_story import MOR, ONE_BUCKET, SCHEMA, SIMPLE_INDEX, rows, story
+from interop.unseen_story import BY_ID, MOR, ONE_BUCKET, SCHEMA, SIMPLE_INDEX, rows, story
 
 STREAM: Final = pa.schema(
     [
@@ -184,3 +188,61 @@ def payload_reinserted(tell: Recorder) -> None:
     tell.write("bulk_insert", _base(marked=False))
     tell.write("delete", _rows(_row(0, 99, 0)))
     tell.write("upsert", _rows(_row(0, 20, 7), _row(1, 20, None)))
+
+
+@story(
+    {**MOR, **ONE_BUCKET},
+    names={
+        "partial": _of("partial"),
+        "parquet": {**_of("partial"), "hoodie.logfile.data.block.format": "parquet"},
+        "postgres": {PAYLOAD: PAYLOADS + CLASSES["postgres"][0]},
+    },
+)
+def payload_types(tell: Recorder) -> None:
+    """Every type in base and log files, nulls everywhere."""
+
+    def typed(numbers: Iterable[int], ts: int) -> pa.Table:
+        table = types_of(numbers, ts)
+        return table.append_column("_event_lsn", table["ts"])
+
+    tell.write("bulk_insert", typed(range(6), 10))
+    tell.write("upsert", typed(range(2, 9), 20))
+    tell.write("upsert", typed((3, 4, 7, 11), 15))
+    tell.write("upsert", typed((0, 3), 30))
+
+
+@story({**MOR, **ONE_BUCKET}, names={name: _of(name) for name in ("non_defaults", "partial")})
+def payload_defaults(tell: Recorder) -> None:
+    """The writer's schema has a default that is not null, and records have it."""
+    tell.write("bulk_insert", rows(*((f"k{i}", "a", 10, i + 1) for i in range(4))))
+    tell.write("upsert", rows(("k0", "a", 20, 0), ("k1", "a", 20, None), ("k9", "a", 20, 0)))
+    tell.write("upsert", rows(("k0", "a", 5, 7), ("k2", "a", 30, 0)))
+    for file in sorted((tell.path / ".hoodie" / "timeline").glob("*.deltacommit")):
+        _with_default(file, "v", 0)
+
+
+def _with_default(file: Path, name: str, value: int) -> None:
+    """Write a default into the schema that a commit names; Hadoop's checksum beside the file goes."""
+    with file.open("rb") as source:
+        reader = fastavro.reader(source)
+        kind, records = reader.writer_schema, list(reader)
+    for record in records:
+        schema = json.loads(record["extraMetadata"]["schema"])
+        for field in schema["fields"]:
+            if field["name"] == name:
+                field["type"], field["default"] = sorted(field["type"], key=lambda member: member == "null"), value
+        record["extraMetadata"]["schema"] = json.dumps(schema)
+    with file.open("wb") as sink:
+        fastavro.writer(sink, kind, records)
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+@story({**MOR, **ONE_BUCKET, **BY_ID}, names={name: _of(name) for name in ("partial", "event")})
+def payload_renamed(tell: Recorder) -> None:
+    """A column is renamed and one is added between records that meet."""
+    schema = SCHEMA.append(pa.field("s", pa.string()))
+    tell.write("bulk_insert", rows(*((f"k{i}", "a", 10, i, f"s{i}") for i in range(4)), schema=schema))
+    tell.write("upsert", rows(("k0", "a", 20, None, "x"), ("k1", "a", 5, 101, None), schema=schema))
+    tell.sql("alter table {table} rename column s to r", "alter table {table} add columns (t int)")
+    schema = SCHEMA.append(pa.field("r", pa.string())).append(pa.field("t", pa.int32()))
+    tell.write("upsert", rows(("k0", "a", 30, 300, None, 1), ("k1", "a", 1, None, "late", 2), schema=schema))

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from drawstring.codec.parquet_bytes import checked, open_parquet
 from drawstring.data.bloom import BloomFilter
 from drawstring.data.fetched_parts import FetchedParts, Ranges, one_range
+from drawstring.data.inflated_pages import inflated
 from drawstring.data.key_order import same_order
 from drawstring.data.parquet_pages import (
     Chunk,
@@ -315,7 +316,7 @@ class PagedFile:
             raise self._corrupt(f"it has none of the columns {', '.join(sorted(chosen))}")
         self._fetched.fetch(np.concatenate([self._places(index, name, wanted[name]) for name in ordered]))
         pieces = [
-            self._piece(chunk, self._pages_of(index, chunk.column), wanted[chunk.column])
+            inflated(self._piece(chunk, self._pages_of(index, chunk.column), wanted[chunk.column]))
             for chunk in group.chunks
             if chunk.column in chosen
         ]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawstring.data import inflated_pages, paged_file
 from drawstring.data import plain_pages as module
 from drawstring.data.paged_file import PagedFile
 from drawstring.data.plain_pages import Leaf, plain_pages
@@ -72,6 +73,7 @@ def all_are_worth_while(monkeypatch):
 def by_arrow(content: bytes, rows, names):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PagedFile, "_plain_pages", lambda *_: None)
+        patch.setattr(paged_file, "inflated", lambda piece: piece)
         return opened(content).read(rows, names)
 
 
@@ -199,3 +201,34 @@ def test_what_is_no_plain_page_is_left_to_arrow(raw, rows, optional):
 def test_what_is_one_is_taken():
     (found,) = plain_pages([page()], [1], Leaf(2, 0, is_optional=False))
     assert module.take_plain([found], [np.array([0])], pa.int64()).to_pylist() == [0x0707070707070707]
+
+
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": True}, {"write_page_index": False}])
+def test_pages_of_gzip_reach_arrow_inflated(options, monkeypatch):
+    names = ["decimal", "texts", "flag"]
+    content = written(table_of(names, 0.2), compression="gzip", max_rows_per_page=700, **options)
+    codecs = []
+    read = pq.ParquetFile.read
+    monkeypatch.setattr(
+        pq.ParquetFile,
+        "read",
+        lambda f, **k: (codecs.extend(f.metadata.row_group(0).column(i).compression for i in range(3)), read(f, **k))[
+            1
+        ],
+    )
+    rows = np.array([5, 2999])
+    found = opened(content).read(rows, names)
+    assert codecs == ["UNCOMPRESSED"] * 3
+    assert found.equals(by_arrow(content, rows, names))
+
+
+@pytest.mark.parametrize(("limit", "of"), [("MAX_PAGE_BYTES", 100), ("MAX_BYTES", 3000)])
+def test_no_more_is_inflated_than_fits_into_memory(limit, of, monkeypatch):
+    monkeypatch.setattr(inflated_pages, limit, of)
+    inflated_bytes = []
+    inflate = inflated_pages.decompressed
+    monkeypatch.setattr(inflated_pages, "decompressed", lambda *a: (inflated_bytes.append(a[2]), inflate(*a))[1])
+    content = written(table_of(["texts"], 0.2), compression="gzip", max_rows_per_page=700)
+    rows = np.array([5, 2999])
+    assert opened(content).read(rows, ["texts"]).equals(by_arrow(content, rows, ["texts"]))
+    assert sum(inflated_bytes) <= of

@@ -109,10 +109,11 @@ def _unavailable(rows: pa.Table, name: str) -> Mask:
 
 
 def _of_type(rows: pa.Table, name: str, *, text: bool) -> None:
+    """Refuse a column that is no text, or no long, as the tools that write such streams make it."""
     kind = rows.schema.field(name).type
     if not (pa.types.is_string(kind) if text else pa.types.is_int64(kind)):
         raise UnsupportedTableError(
             f"The table's payload class decides by the column {name!r}, which has the type {kind}.",
             rule="MG-008",
-            way_out=f"Java Hudi needs {'a text' if text else 'a long'} there; read with read_optimized=True.",
+            way_out=f"It has to be a {'text' if text else 'long'}; read with read_optimized=True, without log files.",
         )

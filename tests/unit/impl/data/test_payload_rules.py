@@ -228,7 +228,7 @@ def test_a_debezium_record_that_deletes_leaves_nothing_where_it_stays(rule, fiel
 def test_an_lsn_that_is_null_or_no_long_is_refused():
     with pytest.raises(UnsupportedTableError, match="_event_lsn is null"):
         merged(change_streams.debezium_postgres, {"_event_lsn": 1}, {"_event_lsn": None})
-    with pytest.raises(UnsupportedTableError, match="a long"):
+    with pytest.raises(UnsupportedTableError, match="a long;"):
         merged(change_streams.debezium_postgres, {"_event_lsn": "1"}, {"_event_lsn": "2"})
 
 

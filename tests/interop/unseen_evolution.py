@@ -11,7 +11,8 @@ from interop.unseen_recording import Recorder
 from interop.unseen_story import BY_ID, COW, MOR, ONE_BUCKET, SCHEMA, SIMPLE_INDEX, rows, some, story
 
 MODE: Final = "hoodie.write.record.merge.mode"
-PARTIAL: Final = {"hoodie__spark__sql__merge__into__partial__updates": "true"}
+PARTIAL: Final = "hoodie.spark.sql.merge.into.partial.updates"
+WHOLE: Final = {PARTIAL: "false"}
 
 
 def _schema(*fields: tuple[str, pa.DataType]) -> pa.Schema:
@@ -110,7 +111,7 @@ AMOUNTS: Final = _schema(
     ("d", pa.decimal128(6, 2)),
     ("n", pa.int32()),
     ("old", pa.string()),
-    ("st", pa.struct([("a", pa.int32()), ("b", pa.string()), ("d", pa.decimal128(4, 1))])),
+    ("st", pa.struct([("a", pa.int32()), ("b", pa.string()), ("e", pa.decimal128(4, 1))])),
 )
 
 
@@ -125,7 +126,7 @@ def altered(tell: Recorder) -> None:
     def before(keys: range, ts: int) -> pa.Table:
         return rows(
             *(
-                (f"k{n}", "a", ts, n, Decimal(n) / 4, n, f"o{n}", {"a": n, "b": f"b{n}", "d": Decimal(n) / 10})
+                (f"k{n}", "a", ts, n, Decimal(n) / 4, n, f"o{n}", {"a": n, "b": f"b{n}", "e": Decimal(n) / 10})
                 for n in keys
             ),
             schema=AMOUNTS,
@@ -142,13 +143,13 @@ def altered(tell: Recorder) -> None:
         ("d", pa.decimal128(12, 2)),
         ("n", pa.int64()),
         ("new", pa.string()),
-        ("st", pa.struct([("b", pa.string()), ("d", pa.decimal128(4, 1))])),
+        ("st", pa.struct([("b", pa.string()), ("e", pa.decimal128(4, 1))])),
     )
 
     def changed(keys: range, ts: int) -> pa.Table:
         return rows(
             *(
-                (f"k{n}", "a", ts, n, Decimal(10**8 + n), 2**40 + n, f"n{n}", {"b": f"c{n}", "d": Decimal(n) / 10})
+                (f"k{n}", "a", ts, n, Decimal(10**8 + n), 2**40 + n, f"n{n}", {"b": f"c{n}", "e": Decimal(n) / 10})
                 for n in keys
             ),
             schema=after,
@@ -161,7 +162,7 @@ def altered(tell: Recorder) -> None:
     tell.sql("alter table {table} drop column new", **settings)
     tell.sql("alter table {table} add columns (new int)", **settings)
     last = rows(
-        *((f"k{n}", "a", 50, n, Decimal(n), n, {"b": "e", "d": None}, n) for n in range(2)),
+        *((f"k{n}", "a", 50, n, Decimal(n), n, {"b": "e", "e": None}, n) for n in range(2)),
         schema=pa.schema([*list(after)[:6], after.field("st"), ("new", pa.int32())]),
     )
     tell.write("upsert", last)
@@ -170,10 +171,11 @@ def altered(tell: Recorder) -> None:
 @story(
     {**MOR, "hoodie.parquet.small.file.limit": "0"},
     names={
-        "buckets": ONE_BUCKET,
-        "positions": SIMPLE_INDEX,
-        "commit": {**SIMPLE_INDEX, MODE: "COMMIT_TIME_ORDERING"},
-        "metadata": {**SIMPLE_INDEX, "hoodie.metadata.enable": "true"},
+        "partial": ONE_BUCKET,
+        "buckets": {**ONE_BUCKET, **WHOLE},
+        "positions": {**SIMPLE_INDEX, **WHOLE},
+        "commit": {**SIMPLE_INDEX, **WHOLE, MODE: "COMMIT_TIME_ORDERING"},
+        "metadata": {**SIMPLE_INDEX, **WHOLE, "hoodie.metadata.enable": "true"},
     },
 )
 def sql_changes(tell: Recorder) -> None:
@@ -188,7 +190,7 @@ def sql_changes(tell: Recorder) -> None:
         "when matched then update set v = s.v, ts = s.ts "
         "when not matched then insert (id, part, ts, v, s, d, l) values (s.id, s.part, s.ts, s.v, null, 1.5, null)"
     )
-    tell.sql(merge, **PARTIAL)
+    tell.sql(merge)
     tell.sql("update {table} set s = concat(s, '!'), d = d * 2 where v > 3")
     if tell.options.get("hoodie.index.type") == "BUCKET":
         tell.service("compaction")
@@ -198,7 +200,7 @@ def sql_changes(tell: Recorder) -> None:
     )
     for ts, field, value in ((40, "s", "'late'"), (35, "l", "array(1, 2)"), (45, "d", "cast(null as decimal(8,2))")):
         statement = merge.replace("{ts}", str(ts)).replace("{field}", field).replace("{value}", value)
-        tell.sql(statement, **PARTIAL)
+        tell.sql(statement)
     tell.service("compaction")
     tell.sql("delete from {table} where id in ('k3', 'k9')")
     tell.sql("update {table} set v = v + 1000 where part = 'b'")

@@ -16,7 +16,7 @@ from interop.unseen_story import COW, MOR, ONE_BUCKET, SCHEMA, SIMPLE_INDEX, row
 PARTITION: Final = "hoodie.datasource.write.partitionpath.field"
 GENERATOR: Final = "hoodie.datasource.write.keygenerator.class"
 KEYS: Final = "hoodie.datasource.write.recordkey.field"
-TIMED: Final = SCHEMA.append(pa.field("at", pa.int64())).append(pa.field("day", pa.date32()))
+TIMED: Final = pa.schema([*SCHEMA, ("at", pa.int64()), ("day", pa.date32()), ("text", pa.string())])
 DAY_MS: Final = 86_400_000
 FIRST_MS: Final = 1_700_000_000_000
 
@@ -27,6 +27,7 @@ def _timebased(kind: str, output: str, **more: str) -> dict[str, str]:
 
 
 _BY_MILLIS = {PARTITION: "at", GENERATOR: GENERATORS + "TimestampBasedKeyGenerator"}
+_BY_TEXT = _timebased("DATE_STRING", "yyyyMMdd", **{"input.dateformat": "yyyy-MM-dd"})
 _CUSTOM = {GENERATOR: GENERATORS + "CustomKeyGenerator"}
 
 
@@ -43,6 +44,9 @@ _CUSTOM = {GENERATOR: GENERATORS + "CustomKeyGenerator"}
             HIVE: "true",
             **_timebased("EPOCHMILLISECONDS", "yyyy-MM-dd"),
         },
+        "custom_text": {**COW, **_CUSTOM, **_BY_TEXT, PARTITION: "part:SIMPLE,text:TIMESTAMP"},
+        "custom_text_hive": {**MOR, **_CUSTOM, **_BY_TEXT, PARTITION: "text:TIMESTAMP,part:SIMPLE", HIVE: "true"},
+        "text": {**MOR, **_BY_TEXT, PARTITION: "text", GENERATOR: GENERATORS + "TimestampBasedKeyGenerator"},
         "custom_simple": {**MOR, **_CUSTOM, PARTITION: "part:SIMPLE,v:SIMPLE", HIVE: "true"},
         "dates": {**MOR, PARTITION: "day", GENERATOR: GENERATORS + "SimpleKeyGenerator"},
         "dates_hive": {**COW, PARTITION: "day", GENERATOR: GENERATORS + "SimpleKeyGenerator", HIVE: "true"},
@@ -63,6 +67,7 @@ def asked_by_partition(tell: Recorder) -> None:
                     i % 3,
                     FIRST_MS + DAY_MS * (i // 3),
                     None if i == 6 else first + dt.timedelta(days=i // 3),
+                    f"{first + dt.timedelta(days=i // 3)}",
                 )
                 for i in keys
             ),
@@ -84,6 +89,8 @@ def asked_by_partition(tell: Recorder) -> None:
     asked = f"'{middle}'" if texts else str(middle)
     tell.ask_filtered(f"at = {asked}", [["at", "=", str(middle) if texts else middle]])
     tell.ask_filtered(f"at > {asked}", [["at", ">", str(middle) if texts else middle]], ["id", "at"])
+    tell.ask_filtered("text = '2023-11-15'", [["text", "=", "2023-11-15"]])
+    tell.ask_filtered("text > '2023-11-14' and v < 2", [["text", ">", "2023-11-14"], ["v", "<", 2]], ["id", "text"])
     tell.ask_filtered("at is null", [["at", "is_null", None]])
 
 
@@ -133,6 +140,7 @@ def _every(keys: range, ts: int) -> pa.Table:
             "hoodie.parquet.small.file.limit": "0",
             "hoodie.metadata.enable": "true",
             "hoodie.metadata.index.column.stats.enable": "true",
+            "hoodie.metadata.index.column.stats.column.list": "id,v,ts,day",
         },
     },
 )

@@ -14,7 +14,11 @@ LOCKED: Final = {
     "hoodie.clean.failed.writes.policy": "LAZY",
     "hoodie.clean.automatic": "false",
 }
-NON_BLOCKING: Final = {**LOCKED, "hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL"}
+NON_BLOCKING: Final = {
+    **LOCKED,
+    "hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL",
+    "hoodie.table.type": "MERGE_ON_READ",
+}
 OPTIMISTIC: Final = {**LOCKED, "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
 METADATA: Final = {"hoodie.metadata.enable": "true"}
 STATS: Final = "hoodie.metadata.index.column.stats.enable"
@@ -68,13 +72,13 @@ def optimistic(tell: Recorder) -> None:
     """Two live writers of one file group, of which one fails; then two of two partitions; then one more."""
     tell.write("upsert", pa.concat_tables([some(range(4), 10, 0), some(range(4, 8), 10, 0, "b")]))
     told = tell.together(
-        write("upsert", some(range(3), 20, 100), row_ms=2500),
-        write("upsert", some(range(1, 4), 30, 200), after_ms=1500),
+        write("upsert", some(range(3), 20, 100), row_ms=3000),
+        write("upsert", some(range(1, 4), 30, 200), after_ms=4000),
     )
     tell.facts.append([answer.get("root", "done") for answer in told])
     told = tell.together(
         write("upsert", some(range(3), 40, 300), row_ms=2500),
-        write("upsert", some(range(4, 6), 40, 400, "b"), after_ms=1500),
+        write("upsert", some(range(4, 6), 40, 400, "b"), after_ms=4000),
     )
     tell.facts.append([answer.get("root", "done") for answer in told])
     tell.write("delete", some(range(1, 2), 99, 0))
@@ -136,7 +140,7 @@ def indexes_come_late(tell: Recorder) -> None:
     stats = tell.options.get(STATS)
     if stats is not None:
         kind, enabled = ("RECORD_INDEX", RECORDS) if stats == "true" else ("COLUMN_STATS", STATS)
-        options = {**tell.options, **LOCKED, "hoodie.metadata.index.async": "true", enabled: "true"}
+        options = {**tell.options, **OPTIMISTIC, "hoodie.metadata.index.async": "true", enabled: "true"}
         tell.facts.append(tell.java.schedule_index(tell.path, [kind], options))
     tell.write("upsert", some(range(4, 8), 30, 200))
     tell.write("delete", some(range(6, 8), 99, 0, "b"))

@@ -124,6 +124,18 @@ def test_late_records_by_values_that_java_does_not_compare_would_be_noticed(kind
     assert wrong_answers(load_case(f"payload_ordering_partial_{kind}", DATA), tmp_path)
 
 
+def test_a_default_of_the_writers_schema_that_counts_would_be_noticed(tmp_path, monkeypatch):
+    """The commits say that the default of ``v`` is zero; Java's readers on Spark do not know it."""
+
+    def zeros_do_not_overwrite(pairs, answer):
+        return {**answer.fields, "v": answer.of("v") & ~as_mask(pc.equal(pairs.newer["v"], 0))}
+
+    used = "org.apache.hudi.common.model.OverwriteNonDefaultsWithLatestAvroPayload"
+    rule = changed(by_field.overwrite_non_defaults, fields=zeros_do_not_overwrite)
+    monkeypatch.setattr(mergers, "PAYLOAD_CLASSES", {used: replace(PAYLOAD_CLASSES[used], rule=rule)})
+    assert wrong_answers(load_case("payload_defaults_non_defaults", DATA), tmp_path)
+
+
 def test_a_null_that_does_not_count_as_zero_among_integers_would_be_noticed(tmp_path, monkeypatch):
     """A base row's null is no integer: neither is a record late that comes after it."""
 

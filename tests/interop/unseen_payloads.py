@@ -237,7 +237,7 @@ def _with_default(file: Path, name: str, value: int) -> None:
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
-@story({**MOR, **ONE_BUCKET, **BY_ID}, names={name: _of(name) for name in ("partial", "event")})
+@story({**MOR, **ONE_BUCKET, **BY_ID}, names={name: _of(name) for name in ("partial", "event")}, read_options=BY_ID)
 def payload_renamed(tell: Recorder) -> None:
     """A column is renamed and one is added between records that meet."""
     schema = SCHEMA.append(pa.field("s", pa.string()))

@@ -27,6 +27,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the table (default: %(default)s)")
     parser.add_argument("--few", type=int, default=1_000, help="keys of the small upsert (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=_LEAST_REPEATS, help="runs that count (default: %(default)s)")
+    parser.add_argument(
+        "--lookup-rows", type=int, action="append", default=[], metavar="N", help="look-ups in a table of N rows, too"
+    )
     parser.add_argument("--out", type=Path, default=Path("artifacts/bench.json"), help="(default: %(default)s)")
     return parser.parse_args(arguments)
 
@@ -73,6 +76,12 @@ def _measured(
     yield from model.measure(repeats)
 
 
+def _large_look_ups(num_rows: int, places: Places, repeats: int) -> list[Measurement]:
+    from . import embedded, reading
+
+    return list(reading.large_look_ups(num_rows, places, repeats, embedded.bulk_insert))
+
+
 def main(arguments: list[str]) -> int:
     """Measure the sections one after the other."""
     chosen = _parse(arguments)
@@ -91,11 +100,15 @@ def main(arguments: list[str]) -> int:
                 for measured in _measured(section, workload, Places(root), chosen.repeats, console):
                     measurements.append(measured)
                     console.print(f"[dim]{measured.section}: {measured.title}: done[/]")
+        for num_rows in chosen.lookup_rows:
+            with console.status(f"Measuring: look-ups in {num_rows:,} rows"):
+                measurements += _large_look_ups(num_rows, Places(root), chosen.repeats)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     report.join_java(measurements)
     console.print(report.render(measurements))
-    names = {"rows": chosen.rows, "few": chosen.few, "repeats": chosen.repeats}
+    console.print(report.look_ups(measurements))
+    names = {"rows": chosen.rows, "lookup_rows": chosen.lookup_rows, "few": chosen.few, "repeats": chosen.repeats}
     report.save(chosen.out, measurements, names)
     console.print(f"Written to {chosen.out}")
     return 0

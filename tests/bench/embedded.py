@@ -32,7 +32,8 @@ def create(path: str, schema: pa.Schema, options: Mapping[str, object] | None = 
     )
 
 
-def _bulk_insert(path: str, rows: pa.Table, options: Mapping[str, object] | None = None) -> None:
+def bulk_insert(path: str, rows: pa.Table, options: Mapping[str, object] | None = None) -> None:
+    """A table of ours with these rows."""
     create(path, rows.schema, options).bulk_insert(rows)
 
 
@@ -67,10 +68,10 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
 
     yield run(
         Measurement(SECTION, "bulk_insert", OURS, "deltalake write", 1.0),
-        [writer(OURS, _bulk_insert), writer("deltalake write", _delta_write)],
+        [writer(OURS, bulk_insert), writer("deltalake write", _delta_write)],
     )
     ours, delta = places.fresh(), places.fresh()
-    _bulk_insert(ours, rows)
+    bulk_insert(ours, rows)
     _delta_write(delta, rows)
     for title, batch in (
         (f"upsert {workload.many.num_rows:,} keys", workload.many),
@@ -91,20 +92,20 @@ def measure(workload: Workload, places: Places, repeats: int) -> Iterator[Measur
     yield run(
         Measurement(SECTION, "bulk_insert, what gzip costs", "gzip", "zstd"),
         [
-            writer("gzip", _bulk_insert, options={"hoodie.parquet.compression.codec": "gzip"}),
-            writer("zstd", _bulk_insert),
+            writer("gzip", bulk_insert, options={"hoodie.parquet.compression.codec": "gzip"}),
+            writer("zstd", bulk_insert),
         ],
     )
     yield run(
         Measurement(SECTION, "bulk_insert, what the bloom filter costs", "with", "without"),
         [
-            writer("with", _bulk_insert),
-            writer("without", _bulk_insert, options={"hoodie.parquet.bloom.filter.enabled": False}),
+            writer("with", bulk_insert),
+            writer("without", bulk_insert, options={"hoodie.parquet.bloom.filter.enabled": False}),
         ],
     )
     yield key_conflict_check(workload, places, repeats)
     yield from streams.measure(ours, repeats)
-    yield from reading.measure(workload, places, repeats, _bulk_insert)
+    yield from reading.measure(workload, places, repeats, bulk_insert)
 
 
 def key_conflict_check(workload: Workload, places: Places, repeats: int) -> Measurement:

@@ -37,6 +37,7 @@ class Measurement:
         section: where it belongs.
         title: what was done.
         seconds: every run's duration, by contender, the warm-up left out.
+        cpu_seconds: processor time of the same runs, all threads of this process together; empty where it is not taken.
         ours: name of our side.
         baseline: name of the side that the target is about.
         target: what ours / baseline ought to be at most; None where there is no target.
@@ -53,6 +54,7 @@ class Measurement:
     limit: float | None = None
     unit: str = "s"
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    cpu_seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def median(self, name: str) -> float:
         """Median duration of one side, in seconds."""
@@ -68,6 +70,13 @@ class Measurement:
     def ratio(self) -> float | None:
         """Ours / baseline; None as in `ratio_to`, or where there is no baseline."""
         return None if self.baseline is None else self.ratio_to(self.baseline)
+
+    def times_as_fast(self, *, by_cpu: bool = False) -> float | None:
+        """Baseline / ours, of elapsed or of processor time; None where one of them was not measured."""
+        taken = self.cpu_seconds if by_cpu else self.seconds
+        if self.baseline not in taken or self.ours not in taken:
+            return None
+        return statistics.median(taken[self.baseline]) / max(statistics.median(taken[self.ours]), 1e-9)
 
     @property
     def is_reached(self) -> bool | None:
@@ -90,10 +99,11 @@ def alternate(
         for contender in contenders:
             prepared = contender.prepare()
             gc.collect()
-            started = time.perf_counter()
+            started, cpu_started = time.perf_counter(), time.process_time()
             contender.run(prepared)
-            elapsed_s = time.perf_counter() - started
+            elapsed_s, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
             contender.clean_up(prepared)
             if turn >= 0:
                 measurement.seconds.setdefault(contender.name, []).append(elapsed_s)
+                measurement.cpu_seconds.setdefault(contender.name, []).append(cpu_s)
     return measurement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from drawstring.hfile.reader import HFileReader
 from .archive import archive_before
 from .measure import Contender, Measurement, alternate
 from .places import Places
-from .rows import ORDERING, PARTITION, RECORD_KEY, Workload
+from .report import LOOK_UP_TITLE
+from .rows import ORDERING, PARTITION, RECORD_KEY, Workload, make_workload
 
 SECTION = "embedded"
 OURS = "drawstring"
@@ -87,18 +88,36 @@ def _by_java(java: JavaHudi, places: Places, options: dict[str, str], **batches:
     return path
 
 
-def look_ups(run: Run, path: str, of: str, workload: Workload) -> Iterator[Measurement]:
+def large_look_ups(
+    num_rows: int, places: Places, repeats: int, write: Callable[[str, pa.Table], None]
+) -> Iterator[Measurement]:
+    """Look-ups through Java's record index in a table of ours of another size; none without Java Hudi."""
+    environment = find_environment()
+    if environment is None:
+        return
+    workload = make_workload(num_rows, 1)
+    path = places.fresh()
+    write(path, workload.rows.sort_by(RECORD_KEY))
+    with JavaHudi(environment) as java:
+        _index(java, places, path, workload.fresh)
+    run = functools.partial(alternate, repeats=repeats)
+    yield from look_ups(run, path, f", {num_rows:,} rows by key, record index", workload, counts=(1, 10, 100))
+
+
+def look_ups(
+    run: Run, path: str, of: str, workload: Workload, *, counts: Sequence[int] = (1, 10, 100, 1000)
+) -> Iterator[Measurement]:
     """Random keys, each time others, beside reading everything: through a new handle, and through one that is kept."""
     random = np.random.default_rng(_SEED)
     ids = workload.rows.column(RECORD_KEY)
     kept = ds.Table.open(path)
 
-    for count in (1, 10, 100, 1000):
+    for count in counts:
 
         def keys(count: int = count) -> pa.ChunkedArray:
             return ids.take(pa.array(random.choice(len(ids), min(count, len(ids)), replace=False)))
 
-        title = f"look-up of {count:,} random keys{of}"
+        title = f"{LOOK_UP_TITLE}{count:,} random keys{of}"
         found = run(
             Measurement(SECTION, title, LOOK_UP, SCAN, LOOK_UP_TARGET),
             [
@@ -109,6 +128,7 @@ def look_ups(run: Run, path: str, of: str, workload: Workload) -> Iterator[Measu
         )
         again = Measurement(SECTION, f"{title}, again", AGAIN, SCAN, LOOK_UP_TARGET)
         again.seconds = {AGAIN: found.seconds.pop(AGAIN), SCAN: found.seconds[SCAN]}
+        again.cpu_seconds = {AGAIN: found.cpu_seconds.pop(AGAIN), SCAN: found.cpu_seconds[SCAN]}
         yield from (found, again)
 
 

@@ -16,6 +16,9 @@ from .measure import Measurement
 JAVA_FACTOR = 5.0
 """On Spark, an upsert of few keys ought to be at least so many times as fast as Java Hudi's."""
 
+LOOK_UP_TITLE = "look-up of "
+"""How titles begin of what `look_ups` tells."""
+
 _LIBRARIES = ("drawstring", "pyarrow", "pyspark", "deltalake", "hudi")
 
 
@@ -70,6 +73,21 @@ def _target(measured: Measurement) -> str:
     if measured.limit is not None:
         return f"[{colour}]≤ {measured.limit:.2f} {measured.unit} {word}[/]"
     return f"[{colour}]≤ {measured.target:.2f} {word}[/]"
+
+
+def look_ups(measurements: Sequence[Measurement]) -> Table:
+    """How many times as fast as a full scan look-ups are, by elapsed and by processor time, with the target beside."""
+    found = [m for m in measurements if m.title.startswith(LOOK_UP_TITLE) and m.target]
+    title = "Look-ups: times as fast as a full scan"
+    table = Table(title=title, title_justify="left", header_style="dim", box=None, pad_edge=False)
+    table.add_column("")
+    for heading in ("elapsed", "processor", "target"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for measured in found:
+        ratios = [measured.times_as_fast(by_cpu=by_cpu) for by_cpu in (False, True)]
+        texts = ["" if ratio is None else f"{ratio:.1f}" for ratio in ratios]
+        table.add_row(measured.title, *texts, f"≥ {1 / (measured.target or 1):.0f}")
+    return table
 
 
 def save(path: Path, measurements: Sequence[Measurement], arguments: dict[str, object]) -> None:

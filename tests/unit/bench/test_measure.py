@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from bench.measure import Contender, Measurement, alternate
-from bench.report import join_java, render, save
+from bench.report import join_java, look_ups, render, save
 from bench.rows import make_workload
 
 
@@ -138,3 +139,24 @@ def test_a_limit_is_of_ours_alone_and_printed_beside_it(median: float, is_reache
     (line,) = [line for line in console.export_text().splitlines() if line.startswith("  ours")]
     assert found.is_reached is is_reached
     assert f"≤ 1.00 MiB {'reached' if is_reached else 'missed'}" in line
+
+
+def test_look_ups_are_told_by_elapsed_and_by_processor_time_with_the_target_beside() -> None:
+    found = _measured("embedded", "look-up of 100 random keys", "theirs", 1 / 20, ours=[1.0], theirs=[7.0])
+    found.cpu_seconds.update(ours=[1.0], theirs=[13.0])
+    other = _measured("embedded", "snapshot", "theirs", 1.0, ours=[1.0], theirs=[5.0])
+    console = Console(width=120, file=io.StringIO(), record=True)
+
+    console.print(look_ups([found, other]))
+
+    told = console.export_text()
+    line = next(line for line in told.splitlines() if "100 random keys" in line)
+    assert line.split()[-4:] == ["7.0", "13.0", "≥", "20"]
+    assert "snapshot" not in told
+
+
+def test_processor_time_is_taken_of_the_same_runs() -> None:
+    found = alternate(Measurement("s", "t", "ours"), [Contender("ours", lambda _: sum(range(10**5)))], repeats=3)
+
+    assert len(found.cpu_seconds["ours"]) == len(found.seconds["ours"]) == 3
+    assert min(found.cpu_seconds["ours"]) > 0

@@ -90,6 +90,17 @@ def test_times_that_java_refuses_since_they_are_cleaned_are_refused(tmp_path):
             table.read(as_of=time)
 
 
+def test_times_from_a_failed_write_on_are_refused_as_java_refuses_them(tmp_path):
+    """One of two live writers failed and is not rolled back: it might still complete, as far as a reader knows."""
+    case = load_case("non_blocking_commit", DATA)
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    refused = [query["as_of"] for query in case.details["failed_queries"]]
+    assert len(refused) == 11
+    for time in refused:
+        with pytest.raises(TimeTravelError, match="pending write"):
+            table.read(as_of=time)
+
+
 @pytest.mark.interop
 @pytest.mark.parametrize("name", TOLD_EACH_TIME)
 def test_a_story_told_now_is_read_as_java_reads_it(name, java, tmp_path):

@@ -60,7 +60,7 @@ def _expression(name: str | list[str], operator_name: str, value: Any, schema: p
         kind = kind.field(part).type
     if operator_name in ("in", "not in"):
         found = column.isin([pa.scalar(one).cast(kind).as_py() for one in value])
-        return found if operator_name == "in" else ~found & column.is_valid()
+        return found if operator_name == "in" else ~found
     return _COMPARISONS[operator_name](column, pa.scalar(value).cast(kind))
 
 

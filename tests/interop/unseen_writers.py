@@ -19,6 +19,7 @@ NON_BLOCKING: Final = {
     "hoodie.write.concurrency.mode": "NON_BLOCKING_CONCURRENCY_CONTROL",
     "hoodie.table.type": "MERGE_ON_READ",
 }
+TWO_BUCKETS: Final = {**ONE_BUCKET, "hoodie.bucket.index.num.buckets": "2"}
 OPTIMISTIC: Final = {**LOCKED, "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
 METADATA: Final = {"hoodie.metadata.enable": "true"}
 STATS: Final = "hoodie.metadata.index.column.stats.enable"
@@ -33,13 +34,13 @@ def write(operation: str, data: pa.Table, *, after_ms: int = 0, row_ms: int = 0)
 def compaction(operation: str, after_ms: int) -> dict[str, Any]:
     """A compaction that runs beside writes."""
     options = "hoodie.compact.inline.max.delta.commits=1,hoodie.embed.timeline.server=false"
-    options += "".join(f",{key}={value}" for key, value in NON_BLOCKING.items())
+    options += "".join(f",{key}={value}" for key, value in {**NON_BLOCKING, **TWO_BUCKETS}.items())
     arguments = f"op => '{operation}', options => '{options}'"
     return {"verb": "call", "procedure": "run_compaction", "arguments": arguments, "after_ms": after_ms}
 
 
 @story(
-    {**MOR, **NON_BLOCKING, **ONE_BUCKET, "hoodie.bucket.index.num.buckets": "2"},
+    {**MOR, **NON_BLOCKING, **TWO_BUCKETS},
     names={
         "event": {},
         "commit": {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"},
@@ -72,13 +73,13 @@ def optimistic(tell: Recorder) -> None:
     """Two live writers of one file group, of which one fails; then two of two partitions; then one more."""
     tell.write("upsert", pa.concat_tables([some(range(4), 10, 0), some(range(4, 8), 10, 0, "b")]))
     told = tell.together(
-        write("upsert", some(range(3), 20, 100), row_ms=3000),
-        write("upsert", some(range(1, 4), 30, 200), after_ms=4000),
+        write("upsert", some(range(3), 20, 100), row_ms=4000),
+        write("upsert", some(range(1, 4), 30, 200), row_ms=4000),
     )
     tell.facts.append([answer.get("root", "done") for answer in told])
     told = tell.together(
-        write("upsert", some(range(3), 40, 300), row_ms=2500),
-        write("upsert", some(range(4, 6), 40, 400, "b"), after_ms=4000),
+        write("upsert", some(range(3), 40, 300), row_ms=4000),
+        write("upsert", some(range(4, 7), 40, 400, "b"), row_ms=4000),
     )
     tell.facts.append([answer.get("root", "done") for answer in told])
     tell.write("delete", some(range(1, 2), 99, 0))

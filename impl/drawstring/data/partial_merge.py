@@ -34,7 +34,8 @@ class PayloadMerge:
     """How a table merges whose properties name a payload class.
 
     Attributes:
-        rule: of the class.
+        rule: of the class, for entries of log files.
+        in_base: the same for those that update rows of a base file.
         ordering_field: of the table; None where it has none.
         delete_field: as `drawstring.data.payloads.choice.Pairs` has it.
         delete_marker: likewise.
@@ -42,6 +43,7 @@ class PayloadMerge:
     """
 
     rule: Rule
+    in_base: Rule
     ordering_field: str | None = None
     delete_field: str | None = None
     delete_marker: str | None = None
@@ -265,7 +267,8 @@ def _by_payload(
     where = np.flatnonzero(both)
     taken = pa.array(where)
     older, newer = old.rows.take(taken), new.rows.take(taken)
-    choice = merge.rule(Pairs(older, newer, merge.ordering_field, merge.delete_field, merge.delete_marker))
+    rule = merge.in_base if in_base else merge.rule
+    choice = rule(Pairs(older, newer, merge.ordering_field, merge.delete_field, merge.delete_marker))
     from_new = {}
     for name in old.rows.column_names:
         from_new[name] = high_is_new.copy()

@@ -21,7 +21,8 @@ from drawstring.files import FileSlice, Snapshot
 from drawstring.log_files.scan import Visible
 from drawstring.read.base_query import file_query
 from drawstring.read.data_skipping import possible, slices_with_rows
-from drawstring.read.merge_reader import MergeRules, RecordKeys, SliceQuery, needed_for_merging, read_slice
+from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.merge_rules import MergeRules, RecordKeys, needed_for_merging
 from drawstring.read.operation_field import with_operation_field
 from drawstring.read.partition_values import fields_as_text, partition_values
 from drawstring.read.pruning import may_hold_rows, partition_condition, promise_of_values, uses_column

@@ -16,71 +16,24 @@ import pyarrow.compute as pc
 from drawstring.data.conform import widen
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, Rows, WholeRecords, comparable
-from drawstring.data.partial_merge import FieldByField, PayloadMerge
-from drawstring.data.payloads.classes import PayloadClass
+from drawstring.data.partial_merge import FieldByField
 from drawstring.data.record_keys import record_keys
-from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
+from drawstring.errors import CorruptFileError, NotFoundError
 from drawstring.files import LogFile
 from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import data_records, delete_records, is_commit_time, is_partial
 from drawstring.log_files.scan import Visible, visible_blocks
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.base_query import FileQuery, base_file_parts, read_base_file
-from drawstring.read.mergers import find_merger, known_payload
+from drawstring.read.merge_rules import MergeRules, deciding_columns, merger_of
 from drawstring.read.positions import by_position, check_all_seen, have_positions
 from drawstring.read.schema_history import InternalField, by_current_names, file_version
-from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.log_format import BlockType
-from drawstring_spec.merge_modes import MergeMode
 from drawstring_spec.meta_fields import COMMIT_TIME, IS_DELETED, OPERATION, RECORD_KEY
 
 _MANY_COMMITS = 10
 """Default of ``spark.sql.parquet.pushdown.inFilterThreshold``."""
 _DELETE_OPERATIONS = pa.array(["D", "-U"])
-
-
-@dataclass(frozen=True, slots=True)
-class RecordKeys:
-    """How record keys are built; picklable (see `drawstring.data.record_keys.KeyConfig`)."""
-
-    record_key_fields: tuple[str, ...]
-    key_generator: KeyGenerator
-
-
-@dataclass(frozen=True, slots=True)
-class MergeRules:
-    """How rows of one key are merged; picklable.
-
-    Attributes:
-        mode: of the table.
-        strategy_id: of the table; names the merger in mode CUSTOM.
-        ordering_field: None where the table has none.
-        keys: how record keys are built, for tables whose rows do not carry them.
-        has_record_key: whether rows carry their record key.
-        delete_field: column whose value marks a deleted row, with `delete_marker`; None without one.
-        delete_marker: the value, as text.
-        payload_class: Java class that merges rows in mode CUSTOM, if one does.
-
-    """
-
-    mode: MergeMode
-    strategy_id: str
-    ordering_field: str | None
-    keys: RecordKeys
-    has_record_key: bool
-    delete_field: str | None = None
-    delete_marker: str | None = None
-    payload_class: str = ""
-
-    @property
-    def by_event_time(self) -> bool:
-        """Whether ordering values decide; without an ordering field all are equal, and the later row wins."""
-        return self.mode is not MergeMode.COMMIT_TIME_ORDERING and self.ordering_field is not None
-
-    @property
-    def payload(self) -> PayloadClass | None:
-        """The payload class of Hudi's own by which rows are merged; None where something else merges them."""
-        return known_payload(self.strategy_id, self.payload_class) if self.mode is MergeMode.CUSTOM else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,48 +67,6 @@ class SliceQuery:
     history: tuple[tuple[int, InternalField], ...] = ()
     positions: bool = True
     only: tuple[str, ...] | None = None
-
-
-def needed_for_merging(available: pa.Schema, columns: pa.Schema, rules: MergeRules) -> pa.Schema:
-    """Return `columns` and behind them those that decide which rows are the same, which is newer, which is deleted.
-
-    Raises:
-        UnsupportedTableError: the table has no column of the ordering field's name, such as one within a struct, or
-            nothing of what its payload class cannot do without.
-
-    """
-    if rules.by_event_time and rules.ordering_field not in available.names:
-        raise UnsupportedTableError(
-            f"The table has no column {rules.ordering_field!r}, its ordering field: its log files cannot be merged.",
-            way_out="Correct hoodie.table.precombine.field in hoodie.properties, or read with read_optimized=True.",
-        )
-    if rules.payload is not None:
-        _check_payload(available, rules, rules.payload)
-    keys = [RECORD_KEY] if rules.has_record_key else [n.partition(".")[0] for n in rules.keys.record_key_fields]
-    wanted = dict.fromkeys([*keys, *_deciding(rules)])
-    extra = [n for n in wanted if n in available.names and n not in columns.names]
-    return pa.schema([*columns, *(available.field(n) for n in extra)])
-
-
-def _check_payload(available: pa.Schema, rules: MergeRules, payload: PayloadClass) -> None:
-    """Refuse what a payload class cannot merge. Raises `UnsupportedTableError`."""
-    reasons = [f"it has no column {name!r}" for name in payload.columns if name not in available.names]
-    if not rules.has_record_key:
-        reasons.append("its rows have no meta fields")
-    if reasons:
-        raise UnsupportedTableError(
-            f"The table merges its rows by the payload class {rules.payload_class}, but {reasons[0]}.",
-            rule="MG-008",
-            way_out="Java Hudi cannot merge its log files either; read with read_optimized=True.",
-        )
-
-
-def _deciding(rules: MergeRules) -> list[str]:
-    """Columns that decide which of two rows is newer, and whether it is deleted."""
-    names = [rules.ordering_field or "", rules.delete_field or "", IS_DELETED]
-    if rules.payload is not None:
-        names += [*rules.payload.columns, *rules.payload.marks]
-    return [name.partition(".")[0] for name in names]
 
 
 def read_slice(task: TaskContext, query: SliceQuery) -> pa.Table:
@@ -256,7 +167,7 @@ def _without_keys(query: SliceQuery) -> SliceQuery:
     """Leave columns out that are read for their keys alone."""
     rules = query.rules
     keys = {RECORD_KEY, *(name.partition(".")[0] for name in rules.keys.record_key_fields)}
-    keys -= {*query.columns.names, *_deciding(rules)}
+    keys -= {*query.columns.names, *deciding_columns(rules)}
     columns = pa.schema([field for field in query.merged_columns if field.name not in keys])
     base = query.base if query.base is None else replace(query.base, columns=columns)
     return replace(query, merged_columns=columns, base=base)
@@ -272,22 +183,11 @@ def _base_parts(task: TaskContext, query: SliceQuery, batch_rows: int | None) ->
 
 
 def _log_of(batches: Sequence[LogBatch], query: SliceQuery) -> WholeRecords | FieldByField:
-    rules = query.rules
     partial = any(batch.present is not None for batch in batches)
-    if rules.mode is not MergeMode.CUSTOM:
-        return FieldByField(batches, query.merged_columns) if partial else WholeRecords(batches, query.merged_columns)
-    merger = find_merger(rules.strategy_id, rules.payload_class)
-    if not isinstance(merger, PayloadClass):
-        return FieldByField(batches, query.merged_columns, merger=merger)
-    if partial:
-        raise UnsupportedTableError(
-            f"The table merges its rows by the payload class {rules.payload_class}, and its log files have partial "
-            "updates, which payload classes cannot merge.",
-            rule="MG-008",
-            way_out="Java Hudi cannot merge them either; read with read_optimized=True.",
-        )
-    merge = PayloadMerge(merger.rule, rules.ordering_field, rules.delete_field, rules.delete_marker)
-    return FieldByField(batches, query.merged_columns, merger=merge)
+    merger = merger_of(query.rules, partial=partial, by_ids=query.current is not None)
+    if merger is None and not partial:
+        return WholeRecords(batches, query.merged_columns)
+    return FieldByField(batches, query.merged_columns, merger=merger)
 
 
 def _blocks(storage: Storage, logs: Sequence[LogFile]) -> list[LogBlock]:

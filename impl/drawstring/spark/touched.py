@@ -33,10 +33,10 @@ from drawstring.read.merge_reader import (
     base_ordering,
     log_batches,
     log_entries,
-    needed_for_merging,
     read_slice,
     row_keys,
 )
+from drawstring.read.merge_rules import needed_for_merging
 from drawstring.read.positions import check_all_seen
 from drawstring.spark.jobs import Batches, arrow_task, running
 from drawstring_spec.merge_modes import MergeMode

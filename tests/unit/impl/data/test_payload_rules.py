@@ -247,7 +247,7 @@ def entries(*rows):
 
 def folded(rule, base, *blocks):
     """Fold blocks, and merge them into rows (key, ordering value, value, mark) of a base file."""
-    log = FieldByField(blocks, SCHEMA, merger=PayloadMerge(rule, "o"))
+    log = FieldByField(blocks, SCHEMA, merger=PayloadMerge(rule, rule, "o"))
     rows = [dict(zip(SCHEMA.names, (*row, *[None] * (4 - len(row))), strict=True)) for row in base]
     table = pa.Table.from_pylist(rows, SCHEMA)
     ordering = comparable(table.column("o").combine_chunks(), pa.int64())

@@ -146,11 +146,16 @@ def plain_pages(parts: Sequence[memoryview], num_rows: Sequence[int], leaf: Leaf
 
     """
     try:
-        heads = [_head(part, count) for part, count in zip(parts, num_rows, strict=True)]
-        pages: list[PlainPage] = []
+        heads: list[_Head] = []
         # Headers first: a page that is coded in another way is known before anything is decompressed.
-        for head in [] if None in heads else heads:
-            page = None if head is None else _page(head, leaf)
+        for part, count in zip(parts, num_rows, strict=True):
+            head = _head(part, count)
+            if head is None:
+                return None
+            heads.append(head)
+        pages: list[PlainPage] = []
+        for head in heads:
+            page = _page(head, leaf)
             if page is None:
                 return None
             pages.append(page)
@@ -191,10 +196,11 @@ def _page(head: _Head, leaf: Leaf) -> PlainPage | None:
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
         if start > len(content):
             return None
-        valid = _levels(content[_LENGTH_BYTES:start], count)
-        if valid is None:
-            return None
-        if not valid.all():
+        levels = content[_LENGTH_BYTES:start]
+        if not _has_no_nulls(levels, count):
+            valid = _levels(levels, count)
+            if valid is None:
+                return None
             ranks = np.cumsum(valid, dtype=np.int64)
             count = int(ranks[-1])
     runs = _runs(content, start, count, leaf)
@@ -215,6 +221,12 @@ def decompressed(stored: memoryview, codec: int, size: int) -> memoryview | None
         content = pa.Codec(_ARROW_CODECS[codec]).decompress(stored, decompressed_size=size)
     view = memoryview(content).cast("B")  # Arrow says that its bytes are signed
     return view if len(view) == size else None
+
+
+def _has_no_nulls(raw: memoryview, count: int) -> bool:
+    """Whether the levels are one run of ones, as most pages have them."""
+    run, at = varint(raw, 0)  # type: ignore[arg-type]  # as above
+    return run == count << 1 and raw[at] == 1
 
 
 def _levels(raw: memoryview, count: int) -> Mask | None:

@@ -70,7 +70,7 @@ def non_blocking(tell: Recorder) -> None:
 
 @story({**OPTIMISTIC}, names={"cow": {**COW, **SIMPLE_INDEX}, "mor": {**MOR, **SIMPLE_INDEX}})
 def optimistic(tell: Recorder) -> None:
-    """Two live writers of one file group, of which one fails; then two of two partitions; then one more."""
+    """Two live writers of one file group, of which Java may let one fail; two of two partitions; then one more."""
     tell.write("upsert", pa.concat_tables([some(range(4), 10, 0), some(range(4, 8), 10, 0, "b")]))
     told = tell.together(
         write("upsert", some(range(3), 20, 100), row_ms=4000),

@@ -250,11 +250,14 @@ def _pairwise(old: _State, new: _State, merger: Merger | PayloadMerge | None, *,
 
 def _fields_of(old: pa.Table, new: pa.Table, from_new: Mapping[str, Mask]) -> pa.Table:
     """Return rows that have each column from one of two tables, row by row."""
-    arrays = [
-        pc.if_else(pa.array(mask), single_chunk(new.column(name)), single_chunk(old.column(name)))
-        for name, mask in from_new.items()
-    ]
+    arrays = [_either(mask, new.column(name), old.column(name)) for name, mask in from_new.items()]
     return pa.Table.from_arrays(arrays, schema=old.schema)
+
+
+def _either(mask: Mask, yes: pa.ChunkedArray, no: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    if mask.all() or not mask.any():
+        return yes if mask.all() else no
+    return pc.if_else(pa.array(mask), single_chunk(yes), single_chunk(no))
 
 
 def _by_payload(

@@ -99,9 +99,10 @@ LEVELS: Final = {
     {**LEVELS, **SIMPLE_INDEX},
     names={
         "cow": {**COW, "hoodie.parquet.small.file.limit": "0"},
-        "mor": {
+        "mor": {  # By commit time: else Java cannot compact a delete before a later record.
             **MOR,
             **METADATA,
+            "hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING",
             "hoodie.compact.inline": "true",
             "hoodie.compact.inline.max.delta.commits": "5",
         },

@@ -303,6 +303,8 @@ class PagedFile:
         if not self._types:
             empty = self._no_rows(list(self._layout.columns), ())
             self._types = dict(zip(empty.column_names, empty.schema.types, strict=True))
+        if column not in self._types:
+            raise self._corrupt(f"its schema lacks the column {column!r} of its row groups")
         return self._types[column]
 
     def _read_pages(

@@ -282,6 +282,14 @@ def test_bytes_that_are_no_structure_are_told(raw):
         parse_struct(raw)
 
 
+def test_a_key_column_that_only_the_row_groups_have_is_damage():
+    content = bytearray(written(rows_of(10), write_page_index=True))
+    at = content.index(KEY.encode(), len(content) - 8 - int.from_bytes(content[-8:-4], "little"))
+    content[at : at + len(KEY)] = b"_hoodie_record_kex"
+    with pytest.raises(CorruptFileError, match=KEY):
+        stored(bytes(content))[1].rows_of_keys(KEY, pa.array(["key-000001"]))
+
+
 def test_a_file_without_a_footer_is_refused():
     with pytest.raises(CorruptFileError, match="do not end as a Parquet file"):
         stored(b"nothing of the kind")

@@ -87,6 +87,7 @@ def main(arguments: list[str]) -> int:
     chosen = _parse(arguments)
     console = Console()
     root = Path(tempfile.mkdtemp(prefix="drawstring-bench-"))
+    places = Places(root)
     measurements: list[Measurement] = []
     try:
         sections = chosen.section or SECTIONS
@@ -97,12 +98,12 @@ def main(arguments: list[str]) -> int:
             console.print(f"{shape}, {chosen.repeats} runs each after a warm-up, sides taking turns")
         for section in sections:
             with console.status(f"Measuring: {section}"):
-                for measured in _measured(section, workload, Places(root), chosen.repeats, console):
+                for measured in _measured(section, workload, places, chosen.repeats, console):
                     measurements.append(measured)
                     console.print(f"[dim]{measured.section}: {measured.title}: done[/]")
         for num_rows in chosen.lookup_rows:
             with console.status(f"Measuring: look-ups in {num_rows:,} rows"):
-                measurements += _large_look_ups(num_rows, Places(root), chosen.repeats)
+                measurements += _large_look_ups(num_rows, places, chosen.repeats)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     report.join_java(measurements)

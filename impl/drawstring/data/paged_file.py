@@ -34,7 +34,7 @@ from drawstring.data.parquet_pages import (
     parse_offset_indexes,
     small_file,
 )
-from drawstring.data.plain_pages import MOST_TEXTS, Leaf, PlainPage, plain_pages, take_plain
+from drawstring.data.plain_pages import MANY_ROWS, MOST_TEXTS, Leaf, PlainPage, plain_pages, take_plain
 from drawstring.errors import CorruptFileError, FormatError, UnsupportedTableError
 from drawstring.ports import Storage
 from drawstring_spec.footers import MAX_RECORD_KEY, MIN_RECORD_KEY
@@ -289,7 +289,7 @@ class PagedFile:
         leaf = Leaf(physical, chunk.codec, is_optional)
         found = None
         pages = self._pages_of(index, column)
-        worth_while = chunk.offset_index is not None and leaf.is_worth_while(pages.num_rows / len(pages.starts))
+        worth_while = chunk.offset_index is not None and pages.num_rows >= MANY_ROWS * len(pages.starts)
         if worth_while and leaf.fits(self._type_of(column)):
             places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
             parts = [self._fetched.part(start, end) for start, end in places]

@@ -28,6 +28,10 @@ Mask = npt.NDArray[np.bool_]
 MAX_PAGE_BYTES: Final = 64 * 1024 * 1024
 """Of an uncompressed page. Writers make a mebibyte, or what a single value takes."""
 
+MANY_ROWS: Final = 4096
+"""Pages of so many rows, on the average, are cheaper to read here. Arrow is done with smaller ones, such as those that
+drawstring writes, before Python has read their headers: a look-up of 100 keys took 5 to 20 % longer with them."""
+
 MAX_PAGE_ROWS: Final = 1024 * 1024
 """Of a page; Java's have 20,000 at most. A few bytes can claim any number of nulls."""
 
@@ -41,7 +45,6 @@ _PLAIN: Final = 0
 _RLE: Final = 3
 _LENGTH_BYTES: Final = 4
 _BYTE_ARRAY: Final = 6
-_MANY_NUMBERS: Final = 4096
 _TAIL_BYTES: Final = 8
 _WIDTHS: Final = {1: 4, 2: 8, 4: 4, 5: 8}
 """Physical types, by their numbers in the format: INT32, INT64, FLOAT and DOUBLE."""
@@ -68,10 +71,6 @@ class Leaf:
     physical: int
     codec: int
     is_optional: bool
-
-    def is_worth_while(self, num_rows: float) -> bool:
-        """Whether pages of so many rows, on the average, are cheaper to read here: of numbers, only large ones are."""
-        return self.physical == _BYTE_ARRAY or num_rows >= _MANY_NUMBERS
 
     def fits(self, kind: pa.DataType) -> bool:
         """Whether Arrow's values of that type are the bytes that stand in plain pages."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import drawstring as ds
@@ -14,12 +15,18 @@ from drawstring_conformance.compare import difference
 from drawstring_conformance.vectors import Case, Query, QueryType, load_cases
 
 SNAPSHOTS = (QueryType.SNAPSHOT, QueryType.READ_OPTIMIZED, QueryType.TIME_TRAVEL)
-NUM_QUERIES = 470
+NUM_QUERIES, NUM_CASES_WITH_ROWS = 470, 59
 """Counted in the case files, so that a loader that finds less is noticed."""
 
 
 def queries(case: Case) -> tuple[Query, ...]:
     return tuple(query for query in case.queries if query.type in SNAPSHOTS)
+
+
+def has_rows(case: Case) -> bool:
+    """Whether Java had rows to give for the first query: without any, there is nothing to filter."""
+    first = next(iter(queries(case)), None)
+    return first is not None and pq.read_metadata(first.expected).num_rows > 0
 
 
 def of(query: Query) -> dict:
@@ -49,13 +56,11 @@ def test_every_stream_has_the_rows_of_a_read(case, open_table):
         assert table.scan(**of(query), batch_rows=1 + number % 3).read_all() == expected, query.id
 
 
-@pytest.mark.parametrize("case", [c for c in load_cases() if queries(c)], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [c for c in load_cases() if has_rows(c)], ids=lambda case: case.name)
 def test_columns_and_a_filter_change_nothing_else(case, open_table):
     table = open_table(case)
     query = queries(case)[0]
     rows = table.read(**of(query))
-    if not rows.num_rows:
-        pytest.skip("the table has no rows to filter")
     condition, names = halves(rows), rows.column_names[::-2]
     found = table.scan(**of(query), columns=names, filter=condition, batch_rows=2).read_all()
     expected = rows.filter(condition).select(names)
@@ -64,6 +69,7 @@ def test_columns_and_a_filter_change_nothing_else(case, open_table):
 
 
 def test_no_golden_query_is_left_out():
+    assert sum(map(has_rows, load_cases())) == NUM_CASES_WITH_ROWS
     assert sum(len(queries(case)) for case in load_cases()) == NUM_QUERIES
 
 

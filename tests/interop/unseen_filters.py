@@ -12,7 +12,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,16 +22,6 @@ import drawstring as ds
 from drawstring.errors import DrawstringError
 from drawstring_conformance.compare import difference
 from drawstring_conformance.vectors import Case
-
-_COMPARISONS: Final = {
-    "=": operator.eq,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def filtered_queries(case: Case) -> Sequence[Mapping[str, Any]]:
@@ -59,9 +49,10 @@ def _expression(name: str | list[str], operator_name: str, value: Any, schema: p
     for part in path[1:]:
         kind = kind.field(part).type
     if operator_name in ("in", "not in"):
-        found = column.isin([pa.scalar(one).cast(kind).as_py() for one in value])
-        return found if operator_name == "in" else ~found
-    return _COMPARISONS[operator_name](column, pa.scalar(value).cast(kind))
+        typed: Any = [pa.scalar(one).cast(kind).as_py() for one in value]
+    else:
+        typed = pa.scalar(value).cast(kind)
+    return pq.filters_to_expression([[(tuple(path), operator_name, typed)]])
 
 
 def wrong_filtered(case: Case, folder: Path) -> dict[str, str]:

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 
+Raw = bytes | memoryview
+"""Bytes that are looked at; texts in them become `bytes` of their own."""
+
 MAX_DEPTH: Final = 16
 _MAX_VARINT_BYTES: Final = 10
 _LONG_LIST: Final = 15
@@ -43,8 +46,8 @@ class Struct(dict[int, Any]):
     def binary(self, field: int) -> bytes:
         """Bytes, which have to be there."""
         value = self.get(field)
-        if not isinstance(value, bytes):
-            raise ValueError(f"field {field} of the structure at byte {self.start} is no text")  # noqa: TRY004 -- it is the bytes that are wrong
+        if type(value) is not bytes:
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no text")
         return value
 
     def items_of(self, field: int, kind: type) -> list[Any]:
@@ -57,12 +60,12 @@ class Struct(dict[int, Any]):
     def struct(self, field: int) -> Struct:
         """A structure, which has to be there."""
         value = self.get(field)
-        if not isinstance(value, Struct):
-            raise ValueError(f"field {field} of the structure at byte {self.start} is no structure")  # noqa: TRY004 -- it is the bytes that are wrong
+        if type(value) is not Struct:
+            raise ValueError(f"field {field} of the structure at byte {self.start} is no structure")
         return value
 
 
-def varint(raw: bytes, at: int) -> tuple[int, int]:
+def varint(raw: Raw, at: int) -> tuple[int, int]:
     """Return an unsigned number and the position behind it."""
     value = shift = 0
     for position in range(at, at + _MAX_VARINT_BYTES):
@@ -74,7 +77,7 @@ def varint(raw: bytes, at: int) -> tuple[int, int]:
     raise ValueError(f"the number at byte {at} has too many bytes")
 
 
-def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0, last_field: int | None = None) -> Struct:
+def parse_struct(raw: Raw, at: int = 0, *, depth: int = 0, last_field: int | None = None) -> Struct:
     """Return the structure that stands at `at`.
 
     Args:
@@ -112,7 +115,7 @@ def parse_struct(raw: bytes, at: int = 0, *, depth: int = 0, last_field: int | N
             found[field], at = _value(raw, kind, at, depth)
 
 
-def _value(raw: bytes, kind: int, at: int, depth: int) -> tuple[Any, int]:
+def _value(raw: Raw, kind: int, at: int, depth: int) -> tuple[Any, int]:
     """A value, and the position behind it."""
     if kind in (I16, I32, I64):
         code = raw[at]
@@ -134,11 +137,11 @@ def _value(raw: bytes, kind: int, at: int, depth: int) -> tuple[Any, int]:
         raise ValueError(f"there is a value of type {kind} at byte {at}")
     if at + size > len(raw):
         raise ValueError(f"the value at byte {at} claims more bytes than there are")
-    content = raw[at : at + size]
+    content = bytes(raw[at : at + size])
     return content[0] == TRUE if kind in (TRUE, FALSE) else content, at + size
 
 
-def _list(raw: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+def _list(raw: Raw, at: int, depth: int) -> tuple[list[Any], int]:
     head = raw[at]
     count, at = (head >> 4, at + 1) if head >> 4 < _LONG_LIST else varint(raw, at + 1)
     kind = head & 0x0F
@@ -155,7 +158,7 @@ def _list(raw: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     return values, at
 
 
-def _texts(raw: bytes, count: int, at: int) -> tuple[list[bytes], int]:
+def _texts(raw: Raw, count: int, at: int) -> tuple[list[bytes], int]:
     """Texts of a list, such as the bounds of all pages of a column, and the position behind them."""
     values = []
     for _ in range(count):
@@ -163,14 +166,14 @@ def _texts(raw: bytes, count: int, at: int) -> tuple[list[bytes], int]:
         at += 1
         if size >= 0x80:
             size, at = varint(raw, at - 1)
-        values.append(raw[at : at + size])
+        values.append(bytes(raw[at : at + size]))
         at += size
         if at > len(raw):
             raise ValueError(f"a text that ends at byte {at} claims more bytes than there are")
     return values, at
 
 
-def _map(raw: bytes, at: int, depth: int) -> tuple[list[tuple[Any, Any]], int]:
+def _map(raw: Raw, at: int, depth: int) -> tuple[list[tuple[Any, Any]], int]:
     count, at = varint(raw, at)
     pairs = []
     if count:

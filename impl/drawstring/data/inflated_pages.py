@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from isal import igzip_lib, isal_zlib
+from isal import isal_zlib
 
+from drawstring.codec.gzip_bytes import GZIP_ERROR
 from drawstring.codec.thrift import I32, STRUCT, Struct, parse_struct, write_number, write_struct
 from drawstring.data.parquet_pages import Chunk, Piece
 from drawstring.data.plain_pages import GZIP, MAX_PAGE_BYTES, decompressed
@@ -26,7 +27,6 @@ _UNCOMPRESSED: Final = 0
 _CODEC_FIELD: Final = 4
 _INNER: Final = {0: 5, 2: 7}
 """Kinds of pages that are compressed as a whole, and where their headers say more: data of version 1, dictionaries."""
-_GZIP_ERROR: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment]  # its stub calls it an instance
 
 
 def inflated(piece: Piece) -> Piece:
@@ -35,7 +35,7 @@ def inflated(piece: Piece) -> Piece:
         return piece
     try:
         found = _pages([memoryview(piece.dictionary), memoryview(piece.data)])
-    except (ValueError, IndexError, TypeError, _GZIP_ERROR):
+    except (ValueError, IndexError, TypeError, GZIP_ERROR):
         return piece
     if found is None:
         return piece
@@ -56,7 +56,7 @@ def _pages(parts: Iterable[memoryview]) -> list[bytes] | None:
         pages: list[bytes | memoryview] = []
         at = 0
         while at < len(raw):
-            head = parse_struct(raw, at)  # type: ignore[arg-type]  # bytes that are only looked at
+            head = parse_struct(raw, at)
             size, stored = head.number(2), head.number(3)
             if size is None or stored is None or not 0 <= stored <= len(raw) - head.end:
                 return None

@@ -68,8 +68,8 @@ def _scalar(array: pa.Array) -> pa.Array:
     if pat.is_string(kind) or pat.is_large_string(kind):
         return _quoted(array)
     if pat.is_binary(kind) or pat.is_large_binary(kind) or pat.is_fixed_size_binary(kind):
-        encoded = pl.from_arrow(array.cast(pa.large_binary()))
-        return _quoted(encoded.bin.encode("base64").to_arrow().cast(_TEXT))  # type: ignore[union-attr] # a Series
+        encoded = pl.Series(values=array.cast(pa.large_binary())).bin.encode("base64")
+        return _quoted(encoded.to_arrow().cast(_TEXT))
     if pat.is_floating(kind):
         return _floating(array)
     if pat.is_date32(kind) or pat.is_time32(kind):

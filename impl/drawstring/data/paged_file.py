@@ -121,19 +121,20 @@ class PagedFile:
 
         """
         keys = self._possible(keys)
-        candidates = self._candidates(column, keys)
+        texts = _sorted_texts(keys)
+        candidates = self._candidates(column, texts)
         if not all_there and sum(len(pages) for pages in candidates) > _WORTH_A_BLOOM_FILTER:
             fewer = self._by_bloom_filter(keys)
             if len(fewer) < len(keys):
-                keys = fewer
-                candidates = self._candidates(column, keys)
+                keys, texts = fewer, _sorted_texts(fewer)
+                candidates = self._candidates(column, texts)
         found = [np.empty(0, np.int64)]
         chunks: list[pa.Array] = []
         first = 0
         for index, (pages, group) in enumerate(zip(candidates, self._layout.row_groups, strict=True)):
             if len(pages):
                 self._fetched.fetch(self._places(index, column, pages[:, 0]))
-                local, held = self._search(index, column, pages, keys)
+                local, held = self._search(index, column, pages, keys, texts)
                 found.append(first + local)
                 chunks += held
             first += group.num_rows
@@ -142,14 +143,24 @@ class PagedFile:
             self._found = column, rows, pa.chunked_array(chunks)
         return rows
 
-    def _search(self, index: int, column: str, pages: Numbers, keys: pa.Array) -> tuple[Numbers, Sequence[pa.Array]]:
-        """Rows of a row group that have one of some keys, and the keys that they have; `pages` as of `_candidates`."""
+    def _search(
+        self, index: int, column: str, pages: Numbers, keys: pa.Array, texts: Sequence[bytes]
+    ) -> tuple[Numbers, Sequence[pa.Array]]:
+        """Rows of a row group that have one of some keys, and the keys that they have.
+
+        Args:
+            index: of the row group.
+            column: of keys.
+            pages: that may hold some of them, as of `_candidates`.
+            keys: to look for.
+            texts: the same, sorted.
+
+        """
         wanted = pages[:, 0]
         kind = self._type_of(column)
         few = int((pages[:, 2] - pages[:, 1]).max()) <= MOST_TEXTS and pa.types.is_string(kind)
         plain = self._plain_pages(index, column, wanted) if few else None
         if plain is not None:
-            texts = _sorted_texts(keys)
             hits = [page.find(texts[low:high]) for page, (_, low, high) in zip(plain, pages.tolist(), strict=True)]
             if None not in hits:
                 firsts = self._pages_of(index, column).first_rows[wanted].tolist()
@@ -182,9 +193,8 @@ class PagedFile:
             raise CorruptFileError(error.message) from error
         return keys if bloom is None else keys.filter(pa.array(bloom.might_contain(keys)))
 
-    def _candidates(self, column: str, keys: pa.Array) -> list[Numbers]:
-        """Which pages of each row group may hold some of some keys, as `pages_with` tells it."""
-        texts = _sorted_texts(keys)
+    def _candidates(self, column: str, texts: Sequence[bytes]) -> list[Numbers]:
+        """Which pages of each row group may hold some of some keys, which are sorted, as `pages_with` tells it."""
         found = []
         for index, group in enumerate(self._layout.row_groups):
             pages, chunk = self._pages_of(index, column), self._chunk(group, column)

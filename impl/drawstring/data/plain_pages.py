@@ -16,9 +16,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from isal import igzip_lib, isal_zlib
+from isal import isal_zlib
 from pyarrow import types as pat
 
+from drawstring.codec.gzip_bytes import GZIP_ERROR, inflater
 from drawstring.codec.thrift import Struct, parse_struct, varint
 
 Numbers = npt.NDArray[np.int64]
@@ -38,8 +39,6 @@ MAX_PAGE_ROWS: Final = 1024 * 1024
 GZIP: Final = 2
 _UNCOMPRESSED: Final = 0
 _ARROW_CODECS: Final = {1: "snappy", 6: "zstd", 7: "lz4_raw"}
-_GZIP_WBITS: Final = 15 | 16
-_GZIP_ERROR: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment]  # its stub calls it an instance
 _DATA_PAGE: Final = 0
 _PLAIN: Final = 0
 _RLE: Final = 3
@@ -158,7 +157,7 @@ def plain_pages(parts: Sequence[memoryview], num_rows: Sequence[int], leaf: Leaf
             if page is None:
                 return None
             pages.append(page)
-    except (ValueError, IndexError, TypeError, OSError, pa.ArrowException, _GZIP_ERROR):
+    except (ValueError, IndexError, TypeError, OSError, pa.ArrowException, GZIP_ERROR):
         return None
     return pages or None
 
@@ -171,7 +170,7 @@ class _Head:
 
 
 def _head(part: memoryview, num_rows: int) -> _Head | None:
-    head = parse_struct(part)  # type: ignore[arg-type]  # bytes that are only looked at
+    head = parse_struct(part)
     size, stored, crc, inner = head.number(2), head.number(3), head.number(4), head.get(5)
     if head.number(1) != _DATA_PAGE or not isinstance(inner, Struct) or size is None or stored is None:
         return None
@@ -212,9 +211,9 @@ def decompressed(stored: memoryview, codec: int, size: int) -> memoryview | None
     if codec == _UNCOMPRESSED:
         content = stored
     elif codec == GZIP:
-        inflater = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
-        content = inflater.decompress(stored, size + 1)
-        if not inflater.eof or inflater.unused_data:
+        stream = inflater()
+        content = stream.decompress(stored, size + 1)
+        if not stream.eof or stream.unused_data:
             return None
     else:
         content = pa.Codec(_ARROW_CODECS[codec]).decompress(stored, decompressed_size=size)
@@ -224,7 +223,7 @@ def decompressed(stored: memoryview, codec: int, size: int) -> memoryview | None
 
 def _has_no_nulls(raw: memoryview, count: int) -> bool:
     """Whether the levels are one run of ones, as most pages have them."""
-    run, at = varint(raw, 0)  # type: ignore[arg-type]  # as above
+    run, at = varint(raw, 0)
     return run == count << 1 and raw[at] == 1
 
 
@@ -235,7 +234,7 @@ def _levels(raw: memoryview, count: int) -> Mask | None:
     while seen < count:
         if len(parts) == _MOST_RUNS:
             return None
-        run, at = varint(raw, at)  # type: ignore[arg-type]  # as above
+        run, at = varint(raw, at)
         if run & 1:
             num_bytes = run >> 1
             if not 0 < num_bytes <= len(raw) - at:

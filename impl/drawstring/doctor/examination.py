@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -253,18 +254,15 @@ class Examination:
             return load_snapshot(self.context)
 
 
-class blocked:  # noqa: N801 -- it is used as a function
-    """Turns an error about a fact into a `BlockedError`."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, DrawstringError) and not isinstance(error, BlockedError):
-            raise BlockedError(f"{self._what} cannot be read: {error.message}", rule=error.rule) from error
+@contextmanager
+def blocked(what: str) -> Iterator[None]:
+    """Turn an error about a fact into a `BlockedError`."""
+    try:
+        yield
+    except BlockedError:
+        raise
+    except DrawstringError as error:
+        raise BlockedError(f"{what} cannot be read: {error.message}", rule=error.rule) from error
 
 
 def file_name(path: str) -> str:

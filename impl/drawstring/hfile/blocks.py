@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import google_crc32c
 import pyarrow as pa
-from isal import igzip_lib, isal_zlib
 
+from drawstring.codec.gzip_bytes import GZIP_ERROR, inflater
 from drawstring.errors import CorruptFileError, UnsupportedTableError
 from drawstring_spec.hfile_format import BLOCK_HEADER_BYTES, ChecksumType, Codec
 
@@ -32,8 +32,6 @@ _CHECKSUMS: Final[Mapping[int, Callable[[bytes], int]]] = {
     ChecksumType.CRC32: zlib.crc32,
     ChecksumType.CRC32C: google_crc32c.value,
 }
-_GZIP_WBITS: Final = zlib.MAX_WBITS | 16
-_GZIP_ERROR: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment]  # its stub calls it an instance
 _ARROW_CODECS: Final = {Codec.SNAPPY: "snappy", Codec.LZ4: "lz4_raw", Codec.ZSTD: "zstd", Codec.BZIP2: "bz2"}
 
 
@@ -103,7 +101,7 @@ class BlockContent:
         # Where there are no checksums, those of gzip tell damage, and only at its end.
         self._in_steps = codec is Codec.GZ and header.checksum_type != ChecksumType.NONE
         self._stored: memoryview | bytes = raw[BLOCK_HEADER_BYTES : header.data_end]
-        self._inflater = isal_zlib.decompressobj(wbits=_GZIP_WBITS) if codec is Codec.GZ else None
+        self._inflater = inflater() if codec is Codec.GZ else None
 
     @property
     def num_stored_bytes(self) -> int:
@@ -138,7 +136,7 @@ class BlockContent:
             if self._codec in _ARROW_CODECS:
                 codec = pa.Codec(_ARROW_CODECS[self._codec])
                 return bytes(codec.decompress(self._stored, decompressed_size=self.size))
-        except (_GZIP_ERROR, OSError, pa.ArrowException) as error:
+        except (GZIP_ERROR, OSError, pa.ArrowException) as error:
             raise self._corrupt(f"it does not decompress: {error}") from error
         raise UnsupportedTableError(
             f"The file {self._path} is compressed with {self._codec.name}, which drawstring cannot read.",

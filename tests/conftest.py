@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, and skips for what this machine has not got.
+"""What all tests share: Hypothesis profiles, places in an object store, and skips for what this machine has not got.
 
 Hypothesis profiles, chosen by the environment variable ``HYPOTHESIS_PROFILE``:
 
@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+pytest_plugins = ["object_store"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -1,7 +1,7 @@
 """Places in an object store: of a server in this process that answers as S3 does, or of one that is named.
 
-``DRAWSTRING_TEST_LOCATION`` names another one, such as ``gs://bucket/folder``, with access as the environment gives it.
-What tests put there they leave there.
+A plugin of pytest, for all tests. ``DRAWSTRING_TEST_LOCATION`` names another store, such as ``gs://bucket/folder``, with
+access as the environment gives it. What tests put there they leave there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from uuid import uuid4
 
-import boto3
 import pytest
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
 
 BUCKET = "lake"
 
@@ -41,6 +38,11 @@ def _start_server(patch: pytest.MonkeyPatch) -> Callable[[], None]:
 
     Requests are answered one at a time: the server compares and puts in two steps, and S3 does so in one.
     """
+    # Here, since every run of pytest loads this plugin, and these load for longer than many tests run.
+    import boto3
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,7 +1,7 @@
 """Places in an object store: of a server in this process that answers as S3 does, or of one that is named.
 
-A plugin of pytest, for all tests. ``DRAWSTRING_TEST_LOCATION`` names another store, such as ``gs://bucket/folder``, with
-access as the environment gives it. What tests put there they leave there.
+A plugin of pytest, for all tests. ``DRAWSTRING_TEST_LOCATION`` names another store, such as ``gs://bucket/folder``,
+with access as the environment gives it. What tests put there they leave there.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from drawstring.engine.sizing import RECORD_SIZE_ESTIMATE
 from drawstring.files import BaseFile, Snapshot
 from drawstring.spark.bulk_tasks import BulkJob, write_new_files
 from drawstring.spark.jobs import arrow_task, running
+from drawstring.spark.key_scans import held_keys
 from drawstring.spark.preparation import Incoming
-from drawstring.spark.scan import PARTITION, scan_keys
+from drawstring.spark.scan import PARTITION
 from drawstring.spark.tasks import RESULT_SCHEMA, parse_result
 from drawstring.spark.uniqueness import KEY_COLUMNS, NAMED_KEYS, KeyGuard, NewFile
 from drawstring.write_stats import Operation, Workload, WriteStat
@@ -88,7 +89,7 @@ class BulkBody:
         incoming = self._incoming
         with running(incoming.spark, incoming.context.ports.entropy.uuid(), "compare keys with other writes'"):
             mine, theirs = (
-                scan_keys(incoming.spark, incoming.uri, files, KEY_COLUMNS).select(RECORD_KEY, PARTITION)
+                held_keys(incoming.spark, incoming.storage, files, KEY_COLUMNS).select(RECORD_KEY, PARTITION)
                 for files in (self._written, concurrent)
             )
             shared = mine.join(theirs, [RECORD_KEY, PARTITION], "left_semi").limit(NAMED_KEYS).collect()

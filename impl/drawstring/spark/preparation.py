@@ -16,6 +16,7 @@ from drawstring.data.record_keys import check_key_generator
 from drawstring.engine.file_tasks import WriteSettings
 from drawstring.engine.preparation import TableShape, event_ordering, table_shape
 from drawstring.errors import InputError, RecordKeyError
+from drawstring.ports import Storage
 from drawstring.spark.filters import column
 from drawstring.spark.jobs import arrow_task
 from drawstring.spark.tasks import KEY, ORDER, PATH, KeyJob, KeyRules, add_keys
@@ -46,9 +47,9 @@ class Incoming:
     key_job: KeyJob
 
     @property
-    def uri(self) -> str:
-        """Base path of the table."""
-        return self.context.ports.storage.uri
+    def storage(self) -> Storage:
+        """Of the table."""
+        return self.context.ports.storage
 
     def keyed(self) -> DataFrame:
         """Return the rows with key, partition path and position; they are checked as they are computed."""

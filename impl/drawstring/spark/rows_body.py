@@ -21,9 +21,10 @@ from drawstring.engine.sizing import record_bytes, size_rules
 from drawstring.files import BaseFile, FileGroupId, Snapshot
 from drawstring.spark.filters import column
 from drawstring.spark.jobs import arrow_task, running
+from drawstring.spark.key_scans import held_keys
 from drawstring.spark.preparation import Incoming
 from drawstring.spark.routing import Routes, Target, assign_tasks, partition_inserts
-from drawstring.spark.scan import FILE_NAME, PARTITION, scan_keys
+from drawstring.spark.scan import FILE_NAME, PARTITION
 from drawstring.spark.tasks import (
     ADDED,
     KEY,
@@ -157,7 +158,7 @@ class RowsBody:
 
     def _held(self, files: Sequence[BaseFile], *names: str) -> DataFrame:
         """Return keys and partition paths of base files, and further columns of the scan."""
-        held = scan_keys(self._incoming.spark, self._incoming.uri, files, KEY_COLUMNS)
+        held = held_keys(self._incoming.spark, self._incoming.storage, files, KEY_COLUMNS)
         return held.select(F.col(RECORD_KEY).alias(KEY), F.col(PARTITION).alias(PATH), *names)
 
     def _tag(self, rows: DataFrame, files: Sequence[BaseFile], num_rows: int) -> DataFrame:

@@ -23,7 +23,8 @@ from drawstring.ports import Storage
 from drawstring.spark.bulk_tasks import CountJob, RewriteJob, find_repeated, rewrite_without
 from drawstring.spark.filters import column
 from drawstring.spark.jobs import arrow_task
-from drawstring.spark.scan import FILE_NAME, FILE_ROW, PARTITION, scan_keys
+from drawstring.spark.key_scans import held_keys
+from drawstring.spark.scan import FILE_NAME, FILE_ROW, PARTITION
 from drawstring.spark.tasks import GROUP, RESULT_SCHEMA, parse_result
 from drawstring.spark.types import spark_schema
 from drawstring.write_stats import WriteStat
@@ -104,7 +105,7 @@ class KeyGuard:
         if not old_files or not files:
             return None
         least, greatest = min(file.least for file in files), max(file.greatest for file in files)
-        old = scan_keys(self.spark, self.storage.uri, old_files, KEY_COLUMNS)
+        old = held_keys(self.spark, self.storage, old_files, KEY_COLUMNS)
         old = old.where(column(RECORD_KEY).between(least, greatest)).select(RECORD_KEY, PARTITION)
         held = self._rows(files, KEY_COLUMNS).join(old, [RECORD_KEY, PARTITION], "left_semi")
         first = held.select(RECORD_KEY, PARTITION).limit(NAMED_KEYS).collect()
@@ -177,7 +178,7 @@ class KeyGuard:
 
     def _rows(self, files: Sequence[NewFile], columns: StructType) -> DataFrame:
         bases = [file.base_file(self.settings.requested_time) for file in files]
-        return scan_keys(self.spark, self.storage.uri, bases, columns, rows=True)
+        return held_keys(self.spark, self.storage, bases, columns, rows=True)
 
     def _lookup(self, name: str, numbers: Mapping[str, int]) -> DataFrame:
         schema = StructType([StructField(FILE_NAME, StringType()), StructField(name, LongType())])

@@ -81,7 +81,7 @@ def choose_ways(
     if not snapshot.slices:
         return ()
     uri = context.ports.storage.uri
-    if not _opens(spark, uri):
+    if not opens(spark, uri):
         reason = f"Spark has no file system for {uri}"
         return tuple(SliceWay(one, Way.ARROW, reason) for one in snapshot.slices)
     written = _WrittenColumns(context, snapshot.timeline)
@@ -123,7 +123,7 @@ def _odd_column(written: pa.Schema, needed: pa.Schema) -> str | None:
     )
 
 
-def _opens(spark: SparkSession, uri: str) -> bool:
+def opens(spark: SparkSession, uri: str) -> bool:
     """Whether Spark has a file system for the table's location."""
     if uri.startswith("file:"):
         return True

@@ -110,31 +110,42 @@ def winners(batches: Sequence[LogBatch]) -> Winners:
     keys = single_chunk(pa.chunked_array([b.keys for b in batches]))
     deleted = np.concatenate([b.deleted for b in batches])
     absolute = np.concatenate([b.absolute for b in batches])
+    orderings = [b.ordering for b in batches if b.ordering is not None]
+    ordering = single_chunk(pa.chunked_array(orderings)) if orderings else None
+    rows = np.where(deleted, -1, np.cumsum(~deleted) - 1).astype(np.int64)
     encoded = pc.dictionary_encode(keys)
-    codes: Rows = encoded.indices.to_numpy().astype(np.int64)
-    positions: Rows = np.arange(len(codes), dtype=np.int64)
-    orderings = [b.ordering for b in batches]
-    ordering = None
-    if any(o is not None for o in orderings):
-        ordering = single_chunk(pa.chunked_array([o for o in orderings if o is not None]))
-    alive = _after_absolute_deletes(codes, absolute) if ordering is not None else np.ones(len(codes), np.bool_)
-    candidates = positions[alive]
-    rank = np.zeros(len(candidates), np.int64)
-    if ordering is not None:
-        rank = pc.rank(ordering.take(pa.array(candidates)), tiebreaker="dense").to_numpy().astype(np.int64)
-    order = np.lexsort((candidates, rank, codes[candidates]))
-    sorted_codes = codes[candidates][order]
-    last = np.append(sorted_codes[1:] != sorted_codes[:-1], True) if len(order) else np.empty(0, np.bool_)
-    chosen = np.sort(candidates[order[last]])
-    data_position = np.cumsum(~deleted) - 1
+    if len(encoded.dictionary) == len(keys):  # as a log file of one commit has them: there is nothing to merge
+        return Winners(keys, deleted, absolute, ordering, rows)
+    chosen = _last_of_each(encoded.indices.to_numpy().astype(np.int64), absolute, ordering)
     taken = pa.array(chosen)
     return Winners(
         keys=keys.take(taken),
         deleted=deleted[chosen],
         absolute=absolute[chosen],
         ordering=None if ordering is None else ordering.take(taken),
-        rows=np.where(deleted[chosen], -1, data_position[chosen]).astype(np.int64),
+        rows=rows[chosen],
     )
+
+
+def _last_of_each(codes: Rows, absolute: Mask, ordering: pa.Array | None) -> Rows:
+    """Positions of the entries that win over the others of their key; `codes` are numbers of the keys."""
+    candidates: Rows = np.arange(len(codes), dtype=np.int64)
+    rank = np.zeros(len(candidates), np.int64)
+    if ordering is not None:
+        candidates = candidates[_after_absolute_deletes(codes, absolute)]
+        rank = pc.rank(ordering.take(pa.array(candidates)), tiebreaker="dense").to_numpy().astype(np.int64)
+    order = np.lexsort((candidates, rank, codes[candidates]))
+    sorted_codes = codes[candidates][order]
+    last = np.append(sorted_codes[1:] != sorted_codes[:-1], True) if len(order) else np.empty(0, np.bool_)
+    chosen: Rows = np.sort(candidates[order[last]])
+    return chosen
+
+
+def take_rows(table: pa.Table, rows: Rows) -> pa.Table:
+    """Return some rows of a table by their positions; all of them, in their order, are not copied."""
+    if np.array_equal(rows, np.arange(table.num_rows)):
+        return table
+    return table.take(pa.array(rows))
 
 
 def _after_absolute_deletes(codes: Rows, absolute: Mask) -> Mask:
@@ -194,7 +205,7 @@ class WholeRecords:
 
     def rest(self) -> pa.Table:
         """Return the records of the keys that no part had."""
-        return self._changes.take(pa.array(self._won.rows[self._unseen & ~self._won.deleted]))
+        return take_rows(self._changes, self._won.rows[self._unseen & ~self._won.deleted])
 
 
 def matches(keys: pa.Array, log_keys: pa.Array) -> tuple[Rows, Rows]:

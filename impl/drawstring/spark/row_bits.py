@@ -9,7 +9,6 @@ bits begin in one long array; files are put together so that no two share an ent
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,6 +20,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 
 from drawstring.files import BaseFile
 from drawstring.spark import java
+from drawstring.spark.unsafe_rows import array_content, array_of_bytes
 
 Numbers = npt.NDArray[np.int64]
 
@@ -115,13 +115,7 @@ def _table_size(hashes: Numbers) -> int:
 
 
 def _longs(spark: SparkSession, values: Numbers) -> Any:
-    """Return numbers as one literal array of Java's, made of its bytes, since Spark would take the numbers one by one.
-
-    Source: Java ``UnsafeArrayData``: how many there are, a bit for each that is null, the numbers.
-    """
-    nulls = bytes(-(-len(values) // _BITS_OF_WORD) * 8)
-    content = len(values).to_bytes(8, sys.byteorder) + nulls + np.ascontiguousarray(values, np.int64).tobytes()
-    data = java.new(spark, f"{_EXPRESSIONS}.UnsafeArrayData")
-    data.pointTo(content, java.constant(spark, "org.apache.spark.unsafe.Platform", "BYTE_ARRAY_OFFSET"), len(content))
+    """Return numbers as one literal array of Java's, of its bytes, since Spark would take the numbers one by one."""
+    data = array_of_bytes(spark, array_content(np.ascontiguousarray(values, np.int64).tobytes()))
     literal = java.new(spark, f"{_EXPRESSIONS}.Literal", data, java.data_type(spark, _LONGS))
     return java.call(spark, "org.apache.spark.sql.classic.ExpressionUtils", "column", literal)

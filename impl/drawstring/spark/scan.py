@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
-from pyarrow import types as pat
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from drawstring.files import BaseFile
-from drawstring.spark import java
+from drawstring.spark import java, unsafe_rows
 
 _SOURCES: Final = "org.apache.spark.sql.execution.datasources"
 _PATHS: Final = "org.apache.hadoop.util.StringUtils"
@@ -45,7 +44,7 @@ class Scan:
         columns: to read; those that a file does not have are null.
         constants: types of the columns that are the same for all rows of a partition; they stand last, unless
             `columns` has them too.
-        values: their values, per partition path.
+        values: their values, per partition path, of the kinds that `unsafe_rows.rows` takes.
 
     """
 
@@ -105,29 +104,9 @@ def _folders(spark: SparkSession, what: Scan) -> Any:
     if not len(what.constants):
         return java.sequence(spark, [])
     partitions = sorted({file.group.partition_path for file in what.files})
-    rows, paths = _constant_rows(spark, what, partitions), _paths(spark, what.uri, partitions)
-    pairs = zip(rows, paths, strict=True)
+    constants = unsafe_rows.rows(spark, what.constants, [what.values[partition] for partition in partitions])
+    pairs = zip(constants, _paths(spark, what.uri, partitions), strict=True)
     return java.sequence(spark, [java.new(spark, f"{_SOURCES}.PartitionPath", row, path) for row, path in pairs])
-
-
-def _constant_rows(spark: SparkSession, what: Scan, partitions: Sequence[str]) -> Any:
-    """Return the constants of each partition as rows of Spark's own kind.
-
-    The values go as text and are cast by Spark, which works on so little data without running a job.
-    """
-    texts = [[_text(what.values[p][n]) for p in partitions] for n in range(len(what.constants))]
-    table = pa.table([pa.array(column, pa.string()) for column in texts], what.constants.names)
-    typed: Any = spark.createDataFrame(table)
-    if any(not isinstance(field.dataType, StringType) for field in what.constants):
-        typed = typed.select(*[typed[f"`{f.name}`"].cast(f.dataType).alias(f.name) for f in what.constants])
-    return typed._jdf.queryExecution().executedPlan().executeCollect()  # noqa: SLF001 -- as in `scan`
-
-
-def _text(scalar: pa.Scalar) -> str | None:
-    value = scalar.as_py()
-    if value is None:
-        return None
-    return str(value).lower() if pat.is_boolean(scalar.type) else str(value)
 
 
 def _java_schema(spark: SparkSession, schema: StructType) -> Any:

@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from drawstring.context import TableContext
 from drawstring.data.base_file_reader import open_base_file
-from drawstring.data.log_merge import LogBatch, Mask, Rows, Winners, matches, winners
+from drawstring.data.log_merge import LogBatch, Mask, Rows, Winners, matches, take_rows, winners
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.base_query import FileQuery, read_base_file
 from drawstring.read.merge_reader import (
@@ -225,7 +225,7 @@ def _with_rows(query: SliceQuery, batches: Sequence[LogBatch], found: tuple[Touc
     tables = [batch.rows.select(query.columns.names) for batch in batches if batch.rows is not None]
     if log is None or not tables:
         return replace(touched, rows=query.columns.empty_table())
-    return replace(touched, rows=pa.concat_tables(tables).take(pa.array(log.rows)))
+    return replace(touched, rows=take_rows(pa.concat_tables(tables), log.rows))
 
 
 def _all_of_keys(query: SliceQuery, keys: pa.Array, of_log: pa.Array | pa.ChunkedArray) -> Touched:

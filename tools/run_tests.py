@@ -1,9 +1,10 @@
 """Run what `make test` promises, and say plainly what was skipped and why.
 
-Two processes, one after the other: all tests that need no Java, spread over the cores, then the tests on Spark
-with one session for all. Tests against Java Hudi are not among them: they are `make interop`; nor are explorations
-that take minutes: they are part of `make tla`. JUnit reports go to ``artifacts/``. Arguments are handed on to both
-pytest runs: ``tools/run_tests.py -k lock``.
+Two runs at the same time: all tests that need no Java, spread over the cores, and the tests on Spark with one session
+for all, which leave a core idle for much of their time. What the second says is shown when the first is done. Tests
+against Java Hudi are not among them: they are `make interop`; nor are explorations that take minutes: they are part of
+`make tla`. JUnit reports go to ``artifacts/``. Arguments are handed on to both pytest runs: ``tools/run_tests.py -k
+lock``.
 
 The exit code is 0 only if every test that ran passed, some did run, and each run found tests and wrote its report
 (with arguments, a run may find none).
@@ -18,6 +19,8 @@ import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,16 +73,18 @@ def parts(processes: int) -> tuple[Part, ...]:
     )
 
 
-def run(part: Part, extra: Sequence[str]) -> Outcome:
-    """Run one part, its output passed through, and read its report."""
+def run(part: Part, extra: Sequence[str], output: Path | None) -> Outcome:
+    """Run one part and read its report; what it says is passed through, or goes to a file."""
     report = ARTIFACTS / f"junit-{part.name}.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *part.arguments, *extra]
-    print(f"\n== {part.title}", flush=True)
-    started = time.monotonic()
     # Spark's workers run the Python that its driver runs, whatever `python3` is on the PATH.
     environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"} | os.environ
-    finished = subprocess.run(command, cwd=REPOSITORY, env=environment, check=False)
+    started = time.monotonic()
+    with nullcontext() if output is None else output.open("wb") as stream:
+        finished = subprocess.run(
+            command, cwd=REPOSITORY, env=environment, stdout=stream, stderr=stream and subprocess.STDOUT, check=False
+        )
     exit_code = 0 if extra and finished.returncode == NO_TESTS_COLLECTED else finished.returncode
     outcome = Outcome(part, exit_code, time.monotonic() - started)
     read_report(report, outcome)
@@ -136,9 +141,18 @@ def is_good(outcomes: Sequence[Outcome]) -> bool:
 
 
 def main(extra: Sequence[str]) -> int:
-    """Run the parts in order, all of them even if one fails."""
+    """Run the parts, all of them even if one fails; only the first is watched while it runs."""
     ARTIFACTS.mkdir(exist_ok=True)
-    outcomes = [run(part, extra) for part in parts(max(2, min(os.cpu_count() or 2, 8)))]
+    first, *others = parts(max(2, min(os.cpu_count() or 2, 8)))
+    outputs = {part: ARTIFACTS / f"output-{part.name}.txt" for part in others}
+    with ThreadPoolExecutor(len(others) + 1) as pool:
+        print(f"\n== {first.title}", flush=True)
+        begun = {part: pool.submit(run, part, extra, outputs.get(part)) for part in (first, *others)}
+        outcomes = [begun[first].result()]
+        for part in others:
+            print(f"\n== {part.title}", flush=True)
+            outcomes.append(begun[part].result())
+            print(outputs[part].read_text(encoding="utf-8", errors="replace"), flush=True)
     print(summarise(outcomes), flush=True)
     return 0 if is_good(outcomes) else 1
 

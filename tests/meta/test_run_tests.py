@@ -74,3 +74,52 @@ def test_every_test_belongs_to_one_part_to_interop_or_to_the_large_ones(tool: Mo
     selections = [part.arguments[1] for part in tool.parts(2)]
 
     assert selections == ["not spark and not interop and not large", "spark and not interop"]
+
+
+_WAITS_FOR_THE_OTHER = """
+import pathlib, time
+def test_{mine}():
+    here = pathlib.Path(__file__).parent
+    (here / "{mine}.there").touch()
+    for _ in range(600):
+        if (here / "{other}.there").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("{other} has not begun")
+"""
+
+
+def _two_parts(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, root: Path, tests: dict[str, str]) -> None:
+    """Make the tool run one file of tests per part."""
+    for name, text in tests.items():
+        (root / f"test_{name}.py").write_text(text)
+    parts = tuple(tool.Part(name, f"tests of {name}", (f"test_{name}.py",)) for name in tests)
+    monkeypatch.setattr(tool, "parts", lambda _: parts)
+    monkeypatch.setattr(tool, "REPOSITORY", root)
+    monkeypatch.setattr(tool, "ARTIFACTS", root / "artifacts")
+
+
+def test_the_parts_run_at_the_same_time(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tests = {
+        mine: _WAITS_FOR_THE_OTHER.format(mine=mine, other=other) for mine, other in [("one", "two"), ("two", "one")]
+    }
+    _two_parts(tool, monkeypatch, tmp_path, tests)
+
+    assert tool.main([]) == 0
+    said = capfd.readouterr().out
+    assert said.count("1 passed in") == 2
+    assert "tests of two: 1 passed, 0 failed, 0 skipped" in said
+
+
+def test_a_failure_in_the_part_that_is_not_watched_is_shown_and_counts(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = "def test_good(): pass", "def test_bad(): assert False, 'as it must'"
+    _two_parts(tool, monkeypatch, tmp_path, {"one": good, "two": bad})
+
+    assert tool.main([]) == 1
+    said = capfd.readouterr().out
+    assert "AssertionError: as it must" in said
+    assert said.rstrip().endswith("NOT WELL")

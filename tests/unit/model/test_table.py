@@ -38,7 +38,7 @@ def numbered_shards():
         yield pytest.param(number, marks=pytest.mark.large if most > MOST_STATES else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("number", numbered_shards())
+@pytest.mark.parametrize("number", list(numbered_shards()))
 def test_the_rows_of_the_page_are_current(number):
     start = first_row(number)
     published = rows_of_the_page()[start : start + len(SHARDS[number])]

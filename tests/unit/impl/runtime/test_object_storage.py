@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 
@@ -15,6 +16,7 @@ from drawstring.errors import (
     StorageError,
 )
 from drawstring.runtime.clock import SystemClock
+from drawstring.runtime.object_storage import ObjectStorage
 
 
 def test_what_was_put_is_read_whole_and_in_parts(storage):
@@ -32,6 +34,50 @@ def test_several_parts_are_read_at_once(storage):
     storage.put("f", b"abcdefghij")
     parts = storage.read_parts("f", [(0, 2), (4, 5), (7, 10)])
     assert [bytes(part) for part in parts] == [b"ab", b"e", b"hij"]
+
+
+def test_parts_of_several_bytes_begin_and_end_where_they_are_asked_to(storage):
+    storage.put("f", b"abcdefghij")
+    parts = storage.read_parts("f", [(0, 3), (4, 7), (7, 10)])
+    assert [bytes(part) for part in parts] == [b"abc", b"efg", b"hij"]
+
+
+def test_from_a_byte_on_all_that_follows_is_read(storage):
+    storage.put("f", b"abcdef")
+    assert bytes(storage.read("f", 2)) == b"cdef"
+
+
+def test_a_length_beyond_the_end_decides_no_allocation(storage):
+    storage.put("f", b"abcdef")
+    parts = [storage.read("f", 4, 1 << 60), *storage.read_parts("f", [(4, 1 << 60), (1, 3)])]
+    assert [bytes(part) for part in parts] == [b"ef", b"ef", b"bc"]
+
+
+def test_what_was_read_cannot_be_written_to(storage):
+    storage.put("f", b"abcdef")
+    parts = [storage.read("f"), storage.read("f", 1, 2), *storage.read_parts("f", [(0, 2)])]
+    assert all(part.readonly for part in parts)
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_a_local_file_that_the_system_reads_piece_by_piece_is_whole(tmp_path, monkeypatch, at_once):
+    storage, preadv = ObjectStorage(str(tmp_path)), os.preadv
+    storage.put("f", b"abcdefghij")
+    monkeypatch.setattr(os, "preadv", lambda file, parts, start: preadv(file, [parts[0][:at_once]], start))
+    parts = [storage.read("f"), storage.read("f", 1, 7), *storage.read_parts("f", [(0, 2), (3, 9)])]
+    assert [bytes(part) for part in parts] == [b"abcdefghij", b"bcdefgh", b"ab", b"defghi"]
+
+
+def test_of_a_local_file_that_is_cut_while_it_is_read_what_is_there_is_read(tmp_path, monkeypatch):
+    storage, preadv = ObjectStorage(str(tmp_path)), os.preadv
+    storage.put("f", b"abcdefghij")
+
+    def cut(file, parts, start):
+        os.truncate(tmp_path / "f", 3)
+        return preadv(file, parts, start)
+
+    monkeypatch.setattr(os, "preadv", cut)
+    assert [bytes(part) for part in storage.read_parts("f", [(1, 9), (5, 8)])] == [b"bc", b""]
 
 
 def test_of_parts_beyond_the_end_what_is_there_is_read(storage):

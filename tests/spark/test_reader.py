@@ -13,6 +13,7 @@ import pytest
 from pyarrow import orc
 
 import drawstring as ds
+from bench.merge_on_read import append_delta_commit, make_merge_on_read
 from drawstring.errors import InputError, SchemaError, TimeTravelError
 from drawstring.spark.reader import slice_ways
 from drawstring.spark.ways import Way
@@ -190,6 +191,19 @@ def test_partition_paths_with_characters_that_spark_gives_a_meaning_to(make_tabl
     assert rows_of(table) == rows
     answer = table.to_spark(spark, meta_columns=False).toArrow().to_pylist()
     assert sorted(tuple(row.values()) for row in answer) == rows
+
+
+def test_a_location_with_characters_that_uris_and_spark_give_a_meaning_to(spark, tmp_path):
+    path = str(tmp_path / "a b" / "50%41 [x] {y} * ü #c=d?x+y, 'z'")
+    schema = pa.schema([("id", pa.string()), ("part", pa.string()), ("ts", pa.int64())])
+    table = ds.Table.create(path, schema, record_key="id", partition_by="part", ordering="ts")
+    table.bulk_insert(pa.table([["a", "b", "c"], ["p q", "p q", "50%"], [1, 1, 1]], schema=schema))
+    make_merge_on_read(path)
+    later = pa.table([["a"], ["p q"], [2]], schema=schema)
+    append_delta_commit(path, later, record_key="id", partition="part")
+    table = ds.Table.open(path)
+    assert {one.way for one in slice_ways(table._refreshed(), spark)} == {Way.NATIVE, Way.MERGED}
+    assert difference(table.to_spark(spark).toArrow(), table.read()) == ""
 
 
 def test_a_null_partition_value_reads_back_as_null(make_table, frame, spark):

@@ -12,7 +12,7 @@ import pytest
 from pyroaring import BitMap64
 
 from drawstring.log_files.blocks import LogBlock, read_blocks
-from drawstring.log_files.decode import data_records
+from drawstring.log_files.decode import DATA_BLOCKS, data_records
 from drawstring_conformance.vectors import load_case
 from drawstring_spec.log_format import BlockType, HeaderKey
 from drawstring_spec.names import LogFileName
@@ -150,6 +150,20 @@ def test_some_writers_know_no_positions(table, golden_blocks):
     ]
     assert own
     assert not [block for block in own if HeaderKey.RECORD_POSITIONS in block.header]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_columns_that_are_asked_for_are_those_that_all_columns_have(first, golden_blocks):
+    kinds = {}
+    for name, block in golden_blocks:
+        # The metadata table's own records have unions, which no table's columns have.
+        if block.type in DATA_BLOCKS and not name.startswith(".hoodie/"):
+            kinds.setdefault((block.type, block.header[HeaderKey.SCHEMA]), block)
+    assert {kind for kind, _ in kinds} == DATA_BLOCKS - {BlockType.HFILE_DATA}
+    for block in kinds.values():
+        everything = data_records(block)
+        wanted = everything.column_names[first::2]
+        assert data_records(block, {*wanted, "no such column"}).equals(everything.select(wanted))
 
 
 def test_a_partial_block_has_only_the_columns_that_were_assigned(golden_blocks):

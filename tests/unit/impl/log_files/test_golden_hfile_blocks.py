@@ -9,8 +9,10 @@ import struct
 import fastavro
 
 from drawstring.hfile.reader import HFileReader
-from drawstring.log_files.blocks import read_blocks
+from drawstring.log_files.blocks import LogBlock, read_blocks
+from drawstring.log_files.decode import data_records
 from drawstring_spec.log_format import MAGIC, BlockType, HeaderKey
+from unit.impl.hfile.writer import HFileWriter
 
 
 def hfile_blocks(golden_log_files):
@@ -36,6 +38,22 @@ def test_values_of_an_hfile_block_are_avro_records_whose_key_is_empty(golden_log
             assert key
             assert record["key"] == ""
             assert record["_hoodie_record_key"] is None
+
+
+def test_the_key_of_an_entry_fills_the_field_where_it_is_asked_for():
+    fields = [{"name": "n", "type": "long"}, {"name": "key", "type": "string"}]
+    schema = {"type": "record", "name": "r", "fields": fields}
+    values = {}
+    for n, key in enumerate(["a", "b"]):
+        body = io.BytesIO()
+        fastavro.schemaless_writer(body, fastavro.parse_schema(schema), {"n": n, "key": ""})
+        values[key.encode()] = body.getvalue()
+    header = {HeaderKey.SCHEMA: json.dumps(schema)}
+    content = memoryview(HFileWriter().write(values, info={}))
+    block = LogBlock("f", 0, len(content), BlockType.HFILE_DATA, header, content)
+    assert data_records(block).to_pydict() == {"n": [0, 1], "key": ["a", "b"]}
+    assert data_records(block, {"key"}).to_pydict() == {"key": ["a", "b"]}
+    assert data_records(block, {"n"}).to_pydict() == {"n": [0, 1]}
 
 
 def entries(pairs: dict[int, bytes]) -> bytes:

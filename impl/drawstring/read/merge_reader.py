@@ -17,6 +17,7 @@ from drawstring.data.conform import widen
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.log_merge import LogBatch, Mask, Rows, WholeRecords, comparable
 from drawstring.data.partial_merge import FieldByField
+from drawstring.data.payloads.choice import as_mask, has_marker, marked
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import CorruptFileError, NotFoundError
 from drawstring.files import LogFile
@@ -29,7 +30,7 @@ from drawstring.read.merge_rules import MergeRules, deciding_columns, merger_of
 from drawstring.read.positions import by_position, check_all_seen, have_positions
 from drawstring.read.schema_history import InternalField, by_current_names, file_version
 from drawstring_spec.log_format import BlockType
-from drawstring_spec.meta_fields import COMMIT_TIME, IS_DELETED, OPERATION, RECORD_KEY
+from drawstring_spec.meta_fields import COMMIT_TIME, OPERATION, RECORD_KEY
 
 _MANY_COMMITS = 10
 """Default of ``spark.sql.parquet.pushdown.inFilterThreshold``."""
@@ -263,7 +264,7 @@ def _rows_of(block: LogBlock, query: SliceQuery) -> tuple[pa.Table, frozenset[st
     table = data_records(block, names)
     retracted: Mask = np.zeros(table.num_rows, np.bool_)
     if OPERATION in table.column_names:
-        retracted |= _mask(pc.is_in(table.column(OPERATION).cast(pa.string()), value_set=_DELETE_OPERATIONS))
+        retracted |= as_mask(pc.is_in(table.column(OPERATION).cast(pa.string()), value_set=_DELETE_OPERATIONS))
     written = file_version(query.history, str(block.instant_time)) if query.current is not None else None
     if query.current is not None and written is not None:
         table = by_current_names(table, query.current, written)
@@ -278,7 +279,7 @@ def _as_batch(
     rows: pa.Table, keys: pa.Array, present: frozenset[str] | None, retracted: Mask, query: SliceQuery
 ) -> LogBatch:
     rules = query.rules
-    deleted = _marked(rows, rules) | retracted
+    deleted = marked(rows) | has_marker(rows, rules.delete_field, rules.delete_marker) | retracted
     ordering = base_ordering(rows, query)
     absolute = deleted.copy()
     if ordering is not None and deleted.any():
@@ -318,19 +319,3 @@ def base_ordering(rows: pa.Table, query: SliceQuery) -> pa.Array | None:
     if not query.rules.by_event_time:
         return None
     return comparable(single_chunk(rows.column(str(query.rules.ordering_field))), _ordering_type(query))
-
-
-def _marked(rows: pa.Table, rules: MergeRules) -> Mask:
-    """Which records of a data block say of themselves that they are deletes."""
-    marked: Mask = np.zeros(rows.num_rows, np.bool_)
-    names = rows.column_names
-    if IS_DELETED in names and pa.types.is_boolean(rows.schema.field(IS_DELETED).type):
-        marked |= _mask(rows.column(IS_DELETED))
-    if rules.delete_field in names and rules.delete_marker is not None:
-        marked |= _mask(pc.equal(rows.column(rules.delete_field).cast(pa.string()), rules.delete_marker))
-    return marked
-
-
-def _mask(column: pa.ChunkedArray) -> Mask:
-    mask: Mask = np.asarray(single_chunk(pc.fill_null(column, False))).astype(np.bool_)
-    return mask

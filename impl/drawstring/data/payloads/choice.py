@@ -125,6 +125,13 @@ def marked(rows: pa.Table) -> Mask:
     return as_mask(rows.column(IS_DELETED))
 
 
+def has_marker(rows: pa.Table, delete_field: str | None, delete_marker: str | None) -> Mask:
+    """Which rows have the text in a column that a table's properties name as the mark of a deleted row, if they do."""
+    if delete_field not in rows.column_names or delete_marker is None:
+        return none_of(rows)
+    return as_mask(pc.equal(rows.column(delete_field).cast(pa.string()), delete_marker))
+
+
 def says(rows: pa.Table, name: str, text: str) -> Mask:
     """Which rows have a text in a column, whatever its case."""
     values = rows.column(name)

@@ -8,7 +8,6 @@ values: a null of the older row loses, where a reader counts it as zero.
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from drawstring.data.log_merge import Mask
 from drawstring.data.payloads.choice import (
@@ -16,10 +15,9 @@ from drawstring.data.payloads.choice import (
     Ordering,
     Pairs,
     all_of,
-    as_mask,
     compare_ordering,
+    has_marker,
     marked,
-    none_of,
     refuse,
 )
 
@@ -55,6 +53,4 @@ def _deleted(rows: pa.Table, pairs: Pairs) -> Mask:
     """Which records the payload takes for deletes: by the table's own mark where it has one, else by the built-in."""
     if not pairs.delete_field:
         return marked(rows)
-    if pairs.delete_field not in rows.column_names or pairs.delete_marker is None:
-        return none_of(rows)
-    return as_mask(pc.equal(rows.column(pairs.delete_field).cast(pa.string()), pairs.delete_marker))
+    return has_marker(rows, pairs.delete_field, pairs.delete_marker)

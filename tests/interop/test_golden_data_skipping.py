@@ -7,6 +7,7 @@ import functools
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyarrow import types as pat
 
@@ -14,6 +15,7 @@ import drawstring as ds
 from drawstring.metadata import MetadataTable
 from drawstring.read.arrow_reader import query_schema, read_snapshot
 from drawstring.read.data_skipping import slices_with_rows
+from drawstring.read.expression_index import slices_by_expression_indexes
 from drawstring.read.index_lookup import slices_by_secondary_index
 from drawstring.read.schema import resolve_schema
 from drawstring.read.view import load_snapshot
@@ -122,3 +124,52 @@ def test_the_secondary_index_is_not_asked_what_it_cannot_tell(condition, tmp_pat
     available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
     metadata = MetadataTable.open(context)
     assert slices_by_secondary_index(context, metadata, snapshot, snapshot.slices, available, condition) is None
+
+
+@pytest.fixture
+def expression_indexes(tmp_path):
+    """A table of Java's with bloom filters of a column, statistics of its small letters and of days of seconds."""
+    case = load_case("index_expression")
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    context = table._refreshed()
+    snapshot = load_snapshot(context)
+    available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+    metadata = MetadataTable.open(context)
+
+    def ask(condition):
+        expression = pq.filters_to_expression(condition)
+        columns = [available.field(name) for name, _, _ in condition]
+        kept = slices_by_expression_indexes(
+            context, metadata, snapshot.slices, columns, available, expression, condition
+        )
+        return {one.group.partition_path for one in kept}
+
+    return table, ask
+
+
+def test_the_expression_indexes_name_the_files_of_a_value(expression_indexes):
+    table, ask = expression_indexes
+    rows = table.read()
+    for city in pc.unique(rows["city"].drop_null()).to_pylist():
+        holding = rows.filter(pc.equal(rows["city"], city))
+        assert ask([("city", "=", city)]) == set(holding["part"].to_pylist()), city
+        assert difference(table.read(filter=[("city", "=", city)]), holding) == ""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [[("city", "=", "zzz")], [("ts", ">", 1_700_100_000)], [("ts", "<", 1_699_800_000)], [("city", "in", ["0", "1"])]],
+    ids=str,
+)
+def test_the_expression_indexes_rule_out_what_no_file_has(condition, expression_indexes):
+    table, ask = expression_indexes
+    assert ask(condition) == set()
+    assert table.read(filter=condition).num_rows == 0
+
+
+def test_the_expression_indexes_keep_what_files_may_have(expression_indexes):
+    table, ask = expression_indexes
+    seconds = table.read()["ts"]
+    for condition in [[("ts", ">=", pc.max(seconds).as_py())], [("ts", "<=", pc.min(seconds).as_py())]]:
+        assert ask(condition) >= set(table.read(filter=condition)["part"].to_pylist())
+        assert ask(condition)

@@ -10,6 +10,8 @@ from drawstring.context import TableContext
 from drawstring.errors import CorruptFileError, NotFoundError
 
 SECONDARY: Final = "secondary_index"
+STATISTICS: Final = "column_stats"
+BLOOM: Final = "bloom_filters"
 IDENTITY: Final = "identity"
 
 _PATH_PROPERTY: Final = "hoodie.table.index.defs.path"

@@ -163,11 +163,12 @@ class MetadataTable:
         """Statistics of columns, partition by partition; as `column_stats`, the partition's path in ``fileName``."""
         return _statistics([self._merged(PARTITION_STATS, Question(prefix=hashed_name(name))) for name in columns])
 
-    def bloom_filters(self, files: Sequence[tuple[str, str]]) -> pa.Table:
+    def bloom_filters(self, files: Sequence[tuple[str, str]], partition: str = BLOOM_FILTERS) -> pa.Table:
         """Bloom filters of base files.
 
         Args:
             files: partition path and file name of each.
+            partition: of the record keys, or that of an expression index that was made with bloom filters.
 
         Returns:
             ``partition_path``, ``name``, ``type`` (code), ``bloomFilter`` (base64 text as bytes); files that have no
@@ -175,7 +176,7 @@ class MetadataTable:
 
         """
         by_key = {bloom_filter_key(path, name): (path, name) for path, name in files}
-        rows = self._merged(BLOOM_FILTERS, Question(keys=pa.array(list(by_key), pa.string())))
+        rows = self._merged(partition, Question(keys=pa.array(list(by_key), pa.string())))
         rows = rows.filter(pc.invert(rows.column("isDeleted")))
         owners = [by_key[key] for key in rows.column("key").to_pylist()]
         columns = [pa.array([o[0] for o in owners], pa.string()), pa.array([o[1] for o in owners], pa.string())]
@@ -225,6 +226,10 @@ class MetadataTable:
     def expression_index(self, name: str) -> pa.Table:
         """All records of an expression index: statistics or bloom filters, whichever it was made with."""
         return self.records(EXPRESSION_INDEX_PREFIX + name.removeprefix(EXPRESSION_INDEX_PREFIX))
+
+    def expression_stats(self, name: str) -> pa.Table:
+        """Statistics of an expression, file by file, as `column_stats`; of an index that was made with them."""
+        return _statistics([self.expression_index(name)])
 
     def _merged(self, partition: str, question: Question) -> pa.Table:
         if partition not in self.partitions:

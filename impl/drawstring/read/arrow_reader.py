@@ -20,12 +20,12 @@ from drawstring.errors import InputError
 from drawstring.files import FileSlice, Snapshot
 from drawstring.log_files.scan import Visible
 from drawstring.read.base_query import file_query
-from drawstring.read.data_skipping import possible, slices_with_rows
+from drawstring.read.data_skipping import slices_with_rows
 from drawstring.read.merge_reader import SliceQuery, read_slice
 from drawstring.read.merge_rules import MergeRules, RecordKeys, needed_for_merging
 from drawstring.read.operation_field import with_operation_field
 from drawstring.read.partition_values import fields_as_text, partition_values
-from drawstring.read.pruning import may_hold_rows, partition_condition, promise_of_values, uses_column
+from drawstring.read.pruning import may_hold_rows, partition_condition, possible, promise_of_values, uses_column
 from drawstring.read.schema import TableSchema, meta_schema, resolve_schema
 from drawstring.table_config import TableConfig
 from drawstring_spec.meta_fields import META_FIELDS, OPERATION

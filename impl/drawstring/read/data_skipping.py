@@ -14,8 +14,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as pads
-import pyarrow.fs as pafs
 from pyarrow import types as pat
 
 from drawstring.context import TableContext
@@ -24,9 +22,10 @@ from drawstring.metadata import MetadataTable
 from drawstring.metadata.keys import partition_identifier
 from drawstring.metadata.records import COLUMN_STATS, PARTITION_STATS
 from drawstring.metadata.table import partition_hashes
+from drawstring.read.expression_index import slices_by_expression_indexes
 from drawstring.read.index_lookup import is_newest, slices_by_secondary_index
 from drawstring.read.listing import metadata_of
-from drawstring.read.pruning import uses_column
+from drawstring.read.pruning import possible, uses_column
 from drawstring.read.schema import TableSchema
 from drawstring.read.statistics import Bounds, Numbers, bounds_of_slices, promise
 from drawstring.table_config import TableType
@@ -68,6 +67,7 @@ def slices_with_rows(
         return slices
     named = slices_by_secondary_index(context, metadata, snapshot, slices, available, condition)
     slices = slices if named is None else named
+    slices = slices_by_expression_indexes(context, metadata, slices, columns, available, expression, condition)
     if PARTITION_STATS in metadata and slices and _partition_stats_hold(context, snapshot):
         slices = _by_partition(metadata, slices, columns, available, expression)
     if COLUMN_STATS in metadata and slices:
@@ -174,22 +174,3 @@ def _positions(keys: pa.ChunkedArray, wanted: pa.Array) -> Numbers:
     """Row of each wanted key; -1 where there is none."""
     positions: Numbers = pc.fill_null(pc.index_in(wanted, value_set=keys.combine_chunks()), -1).to_numpy()
     return positions.astype(np.int64)
-
-
-def possible(promises: Sequence[Any], available: pa.Schema, expression: Any) -> list[int]:
-    """Return which promises leave room for the filter. Arrow is asked with files that it never opens.
-
-    Args:
-        promises: what holds for every row of something, as expressions; None where nothing is known.
-        available: all columns that the filter may use.
-        expression: the filter.
-
-    """
-    kind = pads.ParquetFileFormat()
-    nowhere = pafs.LocalFileSystem()
-    fragments = [
-        kind.make_fragment(str(index), filesystem=nowhere, partition_expression=promised)
-        for index, promised in enumerate(promises)
-    ]
-    dataset = pads.FileSystemDataset(fragments, available, kind, nowhere)
-    return sorted(int(fragment.path) for fragment in dataset.get_fragments(filter=expression))

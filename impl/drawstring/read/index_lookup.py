@@ -6,7 +6,7 @@ snapshot: an index knows where rows are, not where they were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from drawstring.files import FileGroupId, FileSlice, Snapshot
 from drawstring.metadata import MetadataTable
 from drawstring.metadata.index_definitions import IDENTITY, SECONDARY, index_definitions
 from drawstring.metadata.records import BLOOM_FILTERS, RECORD_INDEX
+from drawstring.read.pruning import asked_values
 from drawstring_spec.footers import BLOOM_FILTER, BLOOM_TYPE_CODE
 
 
@@ -82,12 +83,18 @@ def slices_by_bloom_filters(
     }
     ruled_out = set()
     for row in metadata.bloom_filters(list(asked)).to_pylist():
-        entries = {BLOOM_FILTER: row["bloomFilter"] or b"", BLOOM_TYPE_CODE: str(row["type"]).encode()}
-        place = (row["partition_path"], row["name"])
-        bloom = BloomFilter.from_footer(entries, path=row["name"]) if row["bloomFilter"] else None
+        bloom = bloom_of(row)
         if bloom is not None and not bloom.might_contain(keys).any():
-            ruled_out.add(asked[place].group)
+            ruled_out.add(asked[row["partition_path"], row["name"]].group)
     return tuple(one for one in slices if one.group not in ruled_out)
+
+
+def bloom_of(row: Mapping[str, Any]) -> BloomFilter | None:
+    """Return the bloom filter of a row of `MetadataTable.bloom_filters`; None where it has none that is known."""
+    if not row["bloomFilter"]:
+        return None
+    entries = {BLOOM_FILTER: row["bloomFilter"], BLOOM_TYPE_CODE: str(row["type"]).encode()}
+    return BloomFilter.from_footer(entries, path=row["name"])
 
 
 def slices_by_secondary_index(
@@ -110,12 +117,10 @@ def slices_by_secondary_index(
             apart; one of them has to ask for values of an indexed column.
 
     """
-    if not isinstance(condition, Sequence) or not condition or not is_newest(snapshot):
+    if not is_newest(snapshot):
         return None
-    conjunction = condition if isinstance(condition[0][0], str) else condition[0] if len(condition) == 1 else ()
     by_path = context.config.partition_fields  # their values come from the path, not from what was indexed
-    asked = (_values(one) for one in conjunction)
-    wanted = {name: values for name, values in asked if values is not None and name not in by_path}
+    wanted = {name: values for name, values in asked_values(condition).items() if name not in by_path}
     if not wanted:
         return None
     for index in index_definitions(context):
@@ -128,14 +133,6 @@ def slices_by_secondary_index(
             keys = pc.unique(metadata.secondary_index(index.partition, texts).column("record_key"))
             return slices_of_keys(metadata, snapshot, slices, keys)
     return None
-
-
-def _values(condition: Any) -> tuple[str, list[Any] | None]:
-    """Column of a condition, and the values that it asks for; None where it asks for something else."""
-    name, operator, value = condition
-    if operator in ("=", "=="):
-        return name, [value]
-    return name, list(value) if operator == "in" else None
 
 
 def _texts(values: Sequence[Any], kind: pa.DataType) -> list[str] | None:

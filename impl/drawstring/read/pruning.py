@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 
@@ -80,3 +82,37 @@ def promise_of_values(values: Mapping[str, pa.Scalar]) -> Any:
         if not pa.types.is_floating(value.type)
     ]
     return functools.reduce(operator.and_, parts) if parts else None
+
+
+def asked_values(condition: Any) -> dict[str, list[Any]]:
+    """Return the columns of which a filter asks for values, with the values.
+
+    Args:
+        condition: the filter as the caller gave it. Only a list of conditions, all of which must hold, can be taken
+            apart; of any other form nothing is said.
+
+    """
+    if not isinstance(condition, Sequence) or not condition:
+        return {}
+    conjunction = condition if isinstance(condition[0][0], str) else condition[0] if len(condition) == 1 else ()
+    asked = {name: [value] for name, operator_name, value in conjunction if operator_name in ("=", "==")}
+    return {name: list(value) for name, operator_name, value in conjunction if operator_name == "in"} | asked
+
+
+def possible(promises: Sequence[Any], available: pa.Schema, expression: Any) -> list[int]:
+    """Return which promises leave room for the filter. Arrow is asked with files that it never opens.
+
+    Args:
+        promises: what holds for every row of something, as expressions; None where nothing is known.
+        available: all columns that the filter may use.
+        expression: the filter.
+
+    """
+    kind = pads.ParquetFileFormat()
+    nowhere = pafs.LocalFileSystem()
+    fragments = [
+        kind.make_fragment(str(index), filesystem=nowhere, partition_expression=promised)
+        for index, promised in enumerate(promises)
+    ]
+    dataset = pads.FileSystemDataset(fragments, available, kind, nowhere)
+    return sorted(int(fragment.path) for fragment in dataset.get_fragments(filter=expression))

@@ -312,7 +312,7 @@ def test_hashes_of_file_names_are_those_that_the_scan_compares(spark):
     names = ["f", "0b2c-0_0-1-2_20240101000000000.parquet", "ä" * 40]
     frame = spark.createDataFrame([(name,) for name in names], "name string")
     in_query = [row[0] for row in frame.selectExpr("xxhash64(name)").collect()]
-    assert row_bits._hashes(spark, names).tolist() == in_query
+    assert row_bits._hashes(names).tolist() == in_query
 
 
 def test_rows_that_the_driver_hands_over_say_how_many_bytes_they_are(spark):
@@ -333,7 +333,7 @@ def test_a_row_of_a_file_without_bits_stops_the_query(make_merged, spark, monkey
     path = make_merged()
     append(path, ("k01", "p", 11, -1.0))
     hashes = row_bits._hashes
-    monkeypatch.setattr(row_bits, "_hashes", lambda spark, names: hashes(spark, [f"not {name}" for name in names]))
+    monkeypatch.setattr(row_bits, "_hashes", lambda names: hashes([f"not {name}" for name in names]))
     monkeypatch.setattr(row_bits, "_table_size", lambda hashes: 1_000_003)
     from pyspark.errors import PySparkException
 

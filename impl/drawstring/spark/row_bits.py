@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from drawstring.files import BaseFile
+from drawstring.metadata.keys import xxh64
 from drawstring.spark import java
 from drawstring.spark.unsafe_rows import array_content, array_of_bytes
 
@@ -81,7 +82,7 @@ def without_marked_rows(spark: SparkSession, frame: DataFrame, files: Sequence[M
     """
     if not any(np.frombuffer(marked.bits, "<i8").any() for marked in files):
         return frame
-    hashes = _hashes(spark, [marked.file.name for marked in files])
+    hashes = _hashes([marked.file.name for marked in files])
     size = _table_size(hashes)
     starts = np.full(size, _NOWHERE, np.int64)
     start = 0
@@ -98,12 +99,9 @@ def without_marked_rows(spark: SparkSession, frame: DataFrame, files: Sequence[M
     return frame.where(ClassicColumn(left_out.equalTo(0)))
 
 
-def _hashes(spark: SparkSession, names: Sequence[str]) -> Numbers:
+def _hashes(names: Sequence[str]) -> Numbers:
     """Return the hashes that Spark's function gives some file names."""
-    text = java.constant(spark, "org.apache.spark.sql.types.DataTypes", "StringType")
-    texts = [java.call(spark, "org.apache.spark.unsafe.types.UTF8String", "fromString", name) for name in names]
-    hashes = [java.call(spark, f"{_EXPRESSIONS}.XxHash64Function", "hash", one, text, _SEED) for one in texts]
-    return np.array(hashes, np.int64)
+    return np.array([xxh64(name.encode(), _SEED) for name in names], np.uint64).view(np.int64)
 
 
 def _table_size(hashes: Numbers) -> int:

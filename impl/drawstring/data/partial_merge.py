@@ -1,9 +1,9 @@
 """Merging records field by field: partial updates, payload classes, and mergers of the caller's own.
 
 Source: Java ``PartialMergerWithKeepValues``, ``SparkRecordMergingUtils``, ``FileGroupRecordBuffer``. Entries are
-folded in their order, one block at a time: of two records the one with the greater ordering value (the later one among
-equals) gives the fields that it carries, the other one the rest. Unlike whole records, this cannot be done in one
-step, since what a field was merged from is forgotten on the way, and the result depends on it.
+folded in their order: of two records the one with the greater ordering value (the later one among equals) gives the
+fields that it carries, the other one the rest. What that comes to is known of all entries of a key at once; what a
+payload class or a merger makes of two of them is not, so there each entry is a step.
 
 A payload class chooses for itself which record gives which field. What it leaves empty is gone where a row of the base
 file was to be updated; among log entries the earlier one then stays as it was, as in Java.
@@ -153,12 +153,59 @@ def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
 
 
 def _folded(entries: _State, merger: Merger | PayloadMerge | None) -> _State:
-    """Fold the entries of each key in their order; keys come in the order of their first entries.
+    """Fold the entries of each key in their order; keys come in the order of their first entries."""
+    codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
+    return _at_once(entries, codes) if merger is None else _in_rounds(entries, codes, merger)
+
+
+def _at_once(entries: _State, codes: Rows) -> _State:
+    """Fold them as `_pairwise` would without a merger, in as many steps for a key of many entries as for one of few.
+
+    An entry wins that is not less than the winners before it; a delete that is absolute wins, and what was before it no
+    longer counts. Of a key stays what came from the first winner after the last delete that won: each field as the
+    last winner has it that carries it, else as the first other record has it.
+    """
+    if not len(codes):
+        return entries
+    order = np.argsort(codes, kind="stable")
+    codes, rank, deleted = codes[order], entries.rank[order], entries.deleted[order]
+    is_first = np.append(True, codes[1:] != codes[:-1])
+    starts, place = np.flatnonzero(is_first), np.arange(len(codes))
+    lengths = np.diff(np.append(starts, len(codes)))
+    # Ranks that only grow from one run of comparable entries to the next, so that one running maximum serves all.
+    raised = np.cumsum(is_first | (deleted & entries.absolute[order])) * (int(rank.max()) + 1) + rank
+    wins = raised == np.maximum.accumulate(raised)
+    last_delete = np.maximum.reduceat(np.where(wins & deleted, place, -1), starts)
+    alive = wins & ~deleted & (place > np.repeat(last_delete, lengths))
+    none = len(codes)
+    first = np.minimum.reduceat(np.where(alive, place, none), starts)
+    counts = ~deleted & (place >= np.repeat(first, lengths))
+    first = np.where(first == none, last_delete, first)
+    arrays, present = [], {}
+    for name, mask in entries.present.items():
+        carries = counts & mask[order]
+        winner = np.maximum.reduceat(np.where(carries & wins, place, -1), starts)
+        other = np.minimum.reduceat(np.where(carries, place, none), starts)
+        present[name] = other < none
+        chosen = np.where(winner >= 0, winner, np.where(present[name], other, first))
+        arrays.append(entries.rows.column(name).take(pa.array(order[chosen])))
+    last = order[np.maximum.reduceat(np.where(wins, place, -1), starts)]
+    return _State(
+        entries.keys.take(pa.array(last)),
+        pa.Table.from_arrays(arrays, schema=entries.rows.schema),
+        present,
+        entries.rank[last],
+        entries.deleted[last],
+        entries.absolute[last],
+    )
+
+
+def _in_rounds(entries: _State, codes: Rows, merger: Merger | PayloadMerge | None) -> _State:
+    """Fold them where each step needs the rows that the one before it made.
 
     Keys have nothing to do with each other: in each round the next entry of all keys that have one is merged, and what
     keys without one have become is put aside. So a round costs what it merges, however many there are.
     """
-    codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
     occurrence = _occurrences(codes)
     order = np.lexsort((codes, occurrence))
     entries, codes = _take(entries, order), codes[order]

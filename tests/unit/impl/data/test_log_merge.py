@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawstring.data import partial_merge
 from drawstring.data.log_merge import LogBatch, WholeRecords, comparable
 from drawstring.data.partial_merge import FieldByField
 
@@ -119,6 +120,42 @@ def test_a_field_that_was_assigned_null_overwrites():
 def test_a_new_partial_record_has_nulls_where_nothing_was_said():
     found = folded({}, [partial([("z", "row", 2, 9)], {"id", "o", "v"})])
     assert [(row["id"], row["v"]) for row in found] == [("z", 9)]
+
+
+CARRIED = st.sampled_from([None, frozenset({"id", "o"}), frozenset({"id", "o", "v"}), frozenset({"id", "o", "w"})])
+PARTIAL_HISTORIES = st.lists(st.tuples(st.lists(entries(), min_size=1, max_size=6), CARRIED), min_size=1, max_size=6)
+
+
+def states_of(blocks, *, by_event_time):
+    """The entries of some blocks as they are folded, and the numbers of their keys."""
+    batches = [batch(block, by_event_time=by_event_time, present=present) for block, present in blocks]
+    ranks, _ = partial_merge._ranks(batches)
+    each = [partial_merge._state_of(one, rank, SCHEMA) for one, rank in zip(batches, ranks, strict=True)]
+    state = partial_merge._concat(each)
+    return state, pa.compute.dictionary_encode(state.keys).indices.to_numpy().astype(np.int64)
+
+
+def told(state):
+    """All that a fold says of each key; of a deleted one, not what its fields are."""
+    present = [dict(zip(state.present, one, strict=True)) for one in zip(*state.present.values(), strict=True)]
+    each = zip(
+        state.keys.to_pylist(), state.rows.to_pylist(), present, state.rank, state.deleted, state.absolute, strict=True
+    )
+    return [(key, row if not gone else None, has, rank, gone, whole) for key, row, has, rank, gone, whole in each]
+
+
+@pytest.mark.parametrize("by_event_time", [True, False])
+@given(blocks=PARTIAL_HISTORIES)
+def test_folding_all_entries_at_once_gives_what_folding_one_after_the_other_gives(blocks, by_event_time):
+    state, codes = states_of(blocks, by_event_time=by_event_time)
+    assert told(partial_merge._at_once(state, codes)) == told(partial_merge._in_rounds(state, codes, None))
+
+
+def test_a_key_of_many_entries_takes_no_step_for_each(monkeypatch):
+    monkeypatch.setattr(partial_merge, "_pairwise", None)
+    updates = [partial([("a", "row", n, n)], {"id", "o", "v"}) for n in range(1, 200)]
+    first = batch([("a", "row", 0, -1)], by_event_time=True)
+    assert FieldByField([first, *updates], SCHEMA).rest().to_pylist() == [{"id": "a", "o": 199, "v": 199, "w": -1}]
 
 
 def test_a_merger_of_the_callers_own_is_given_older_and_newer_rows():

@@ -54,9 +54,14 @@ def rows_left(ordering, kind=None) -> int:
     return read_snapshot(context, load_snapshot(context)).num_rows
 
 
-def rows_left_by_records(*records: dict) -> list[dict]:
-    """What is left of a file with the row `k` by a data block of records that keep their kind of change."""
-    fields = [("_hoodie_record_key", "string"), ("_hoodie_operation", "string"), *AVRO_COLUMNS]
+def rows_left_by_records(*records: dict, more: pa.Field | None = None, **properties: str) -> list[dict]:
+    """What is left of a file with the row `k` by a data block of records that keep their kind of change.
+
+    `more` is one more column of the table, which is null in the file.
+    """
+    columns = SCHEMA if more is None else SCHEMA.append(more)
+    own = [] if more is None else [(more.name, "boolean" if more.type == pa.bool_() else "string")]
+    fields = [("_hoodie_record_key", "string"), ("_hoodie_operation", "string"), *AVRO_COLUMNS, *own]
     schema = {
         "type": "record",
         "name": "r",
@@ -68,11 +73,12 @@ def rows_left_by_records(*records: dict) -> list[dict]:
         fastavro.schemaless_writer(out, schema, {**record, "_hoodie_record_key": record["id"]})
         content += len(out.getvalue()).to_bytes(4, "big") + out.getvalue()
     header = {HeaderKey.INSTANT_TIME: at(3), HeaderKey.SCHEMA: json.dumps(schema)}
-    table = HandMadeTable(schema=SCHEMA, properties=BY_EVENT_TIME)
-    table.base_file("p", "f-0", 1, pa.table({"id": ["k"], "n": [7], "day": ["p"]}, schema=SCHEMA))
-    table.commit(1, 2, schema=avro_text(SCHEMA))
+    table = HandMadeTable(schema=columns, properties={**BY_EVENT_TIME, **properties})
+    row = {"id": ["k"], "n": [7], "day": ["p"], **({} if more is None else {more.name: [None]})}
+    table.base_file("p", "f-0", 1, pa.table(row, schema=columns))
+    table.commit(1, 2, schema=avro_text(columns))
     table.storage.put(f"p/.f-0_{at(3)}.log.1_0-0-0", block(BlockType.AVRO_DATA, header, content))
-    table.commit(3, 4, schema=avro_text(SCHEMA))
+    table.commit(3, 4, schema=avro_text(columns))
     context = table.context()
     return read_snapshot(context, load_snapshot(context), columns=["id", "n"]).to_pylist()
 
@@ -128,3 +134,16 @@ def test_a_record_whose_kind_of_change_is_a_delete_is_no_row_though_the_table_do
 
 def test_a_deleting_record_that_is_older_than_the_row_leaves_it():
     assert rows_left_by_records({"id": "k", "n": 6, "day": "p", "_hoodie_operation": "D"}) == [{"id": "k", "n": 7}]
+
+
+@pytest.mark.parametrize(("says", "left"), [(True, 0), (False, 1), (None, 1)])
+def test_a_record_that_says_of_itself_that_it_is_deleted_is_no_row(says, left):
+    record = {"id": "k", "n": 8, "day": "p", "_hoodie_is_deleted": says}
+    assert len(rows_left_by_records(record, more=pa.field("_hoodie_is_deleted", pa.bool_()))) == left
+
+
+@pytest.mark.parametrize(("says", "left"), [("gone", 0), ("there", 1), (None, 1)])
+def test_a_record_with_the_mark_that_the_table_names_is_no_row(says, left):
+    record = {"id": "k", "n": 8, "day": "p", "op": says}
+    named = {"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": "gone"}
+    assert len(rows_left_by_records(record, more=pa.field("op", pa.string()), **named)) == left

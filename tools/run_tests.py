@@ -1,7 +1,7 @@
 """Run what `make test` promises, and say plainly what was skipped and why.
 
 Two runs at the same time: all tests that need no Java, spread over the cores, and the tests on Spark with one session
-for all, which leave a core idle for much of their time. What the second says is shown when the first is done. Tests
+for all, which leave a core idle for some of their time. What the second says is shown when the first is done. Tests
 against Java Hudi are not among them: they are `make interop`; nor are explorations that take minutes: they are part of
 `make tla`. JUnit reports go to ``artifacts/``. Arguments are handed on to both pytest runs: ``tools/run_tests.py -k
 lock``.

@@ -96,12 +96,16 @@ def test_tables_with_statistics_are_tried():
     assert len(CASES) == NUM_CASES
 
 
-def test_the_secondary_index_names_the_file_groups_of_a_value(tmp_path):
-    case = load_case("index_secondary")
-    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+def opened(name, tmp_path):
+    """A golden table, its context, its newest snapshot and the columns that a filter may use."""
+    table = ds.Table.open(str(load_case(name).extract(tmp_path / name)))
     context = table._refreshed()
     snapshot = load_snapshot(context)
-    available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+    return table, context, snapshot, query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+
+
+def test_the_secondary_index_names_the_file_groups_of_a_value(tmp_path):
+    table, context, snapshot, available = opened("index_secondary", tmp_path)
     rows = table.read()
     left_out = 0
     for city in [*pc.unique(rows["city"].drop_null()).to_pylist(), "no such city"]:
@@ -118,10 +122,7 @@ def test_the_secondary_index_names_the_file_groups_of_a_value(tmp_path):
     [[("n", "=", 1)], [("city", ">", "a")], [[("city", "=", "a")], [("n", "=", 1)]], pc.field("city") == "a", None],
 )
 def test_the_secondary_index_is_not_asked_what_it_cannot_tell(condition, tmp_path):
-    case = load_case("index_secondary")
-    context = ds.Table.open(str(case.extract(tmp_path / case.name)))._refreshed()
-    snapshot = load_snapshot(context)
-    available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+    _, context, snapshot, available = opened("index_secondary", tmp_path)
     metadata = MetadataTable.open(context)
     assert slices_by_secondary_index(context, metadata, snapshot, snapshot.slices, available, condition) is None
 
@@ -129,11 +130,7 @@ def test_the_secondary_index_is_not_asked_what_it_cannot_tell(condition, tmp_pat
 @pytest.fixture
 def expression_indexes(tmp_path):
     """A table of Java's with bloom filters of a column, statistics of its small letters and of days of seconds."""
-    case = load_case("index_expression")
-    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
-    context = table._refreshed()
-    snapshot = load_snapshot(context)
-    available = query_schema(context, resolve_schema(context, snapshot.timeline, snapshot.as_of))
+    table, context, snapshot, available = opened("index_expression", tmp_path)
     metadata = MetadataTable.open(context)
 
     def ask(condition):

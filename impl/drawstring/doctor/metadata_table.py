@@ -32,9 +32,11 @@ def _opened(table: Examination, partition: str) -> MetadataTable | None:
 def metadata_readable(table: Examination) -> Iterator[Problem]:
     """Every partition that the properties name can be decoded."""
     metadata = table.metadata_table
-    for name in metadata.partitions if metadata is not None else ():
+    if metadata is None:
+        return
+    for name in metadata.partitions:
         try:
-            metadata.records(name)  # type: ignore[union-attr]  # there are no names where it is None
+            metadata.records(name)
         except DrawstringError as error:
             path = f"{METADATA_TABLE_FOLDER}/{name}"
             yield Problem(path, error.message, rules=(error.rule,) if error.rule else ())

@@ -27,7 +27,7 @@ from drawstring.read.index_lookup import is_newest, slices_by_secondary_index
 from drawstring.read.listing import metadata_of
 from drawstring.read.pruning import possible, uses_column
 from drawstring.read.schema import TableSchema
-from drawstring.read.statistics import Bounds, Numbers, bounds_of_slices, promise
+from drawstring.read.statistics import Bounds, bounds_of_slices, promise, rows_of_files, rows_of_keys
 from drawstring.table_config import TableType
 from drawstring_spec.merge_modes import MergeMode
 from drawstring_spec.meta_fields import META_FIELDS
@@ -132,7 +132,7 @@ def _by_partition(
     bounds: dict[str, Bounds] = {}
     for field in columns:
         rows = stats.filter(pc.equal(stats.column("columnName"), field.name))
-        positions = _positions(rows.column("fileName"), names)
+        positions = rows_of_keys(rows.column("fileName"), names)
         bounds[field.name] = bounds_of_slices(rows, positions, np.arange(len(paths)), len(paths), field.type)
     kept = {paths[i] for i in possible([promise(bounds, i) for i in range(len(paths))], available, expression)}
     return tuple(one for one in slices if one.group.partition_path in kept)
@@ -159,8 +159,7 @@ def _by_file(
     bounds: dict[str, Bounds] = {}
     for field in columns:
         rows = stats.filter(pc.equal(stats.column("columnName"), field.name))
-        keys = pc.binary_join_element_wise(rows.column("partition_hash"), rows.column("fileName"), "")
-        positions = _positions(keys, names)
+        positions = rows_of_files(rows, names)
         bounds[field.name] = bounds_of_slices(rows, positions, np.array(of_slice), len(slices), field.type)
     # A merger of somebody's own may make values that no file has; and of log files the statistics were made before
     # the meta columns were filled in.
@@ -168,9 +167,3 @@ def _by_file(
     merged = {} if custom else {name: known for name, known in bounds.items() if name not in META_FIELDS}
     promises = [promise(merged if one.log_files else bounds, i) for i, one in enumerate(slices)]
     return tuple(slices[i] for i in possible(promises, available, expression))
-
-
-def _positions(keys: pa.ChunkedArray, wanted: pa.Array) -> Numbers:
-    """Row of each wanted key; -1 where there is none."""
-    positions: Numbers = pc.fill_null(pc.index_in(wanted, value_set=keys.combine_chunks()), -1).to_numpy()
-    return positions.astype(np.int64)

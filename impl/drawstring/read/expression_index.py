@@ -20,7 +20,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types as pat
 
 from drawstring.context import TableContext
@@ -31,7 +30,7 @@ from drawstring.metadata.records import EXPRESSION_INDEX_PREFIX
 from drawstring.metadata.table import partition_hashes
 from drawstring.read.index_lookup import bloom_of
 from drawstring.read.pruning import asked_values, possible
-from drawstring.read.statistics import Bounds, bounds_of_slices, promise
+from drawstring.read.statistics import Bounds, bounds_of_slices, promise, rows_of_files
 
 _EXPRESSION: Final = "expr"
 _FORMAT: Final = "format"
@@ -139,10 +138,9 @@ def _by_statistics(
     if inverse is None and values is None:
         return slices
     stats = metadata.expression_stats(index.partition)
-    keys = pc.binary_join_element_wise(stats.column("partition_hash"), stats.column("fileName"), "")
     hashes = partition_hashes([one.group.partition_path for one in slices])
     names = pa.array([hashed + _base_name(one) for hashed, one in zip(hashes, slices, strict=True)], pa.string())
-    positions = pc.fill_null(pc.index_in(names, value_set=keys.combine_chunks()), -1).to_numpy().astype(np.int64)
+    positions = rows_of_files(stats, names)
     kind = pa.string() if inverse is None else inverse.kind
     bounds = bounds_of_slices(stats, positions, np.arange(len(slices)), len(slices), kind)
     if inverse is None:

@@ -44,6 +44,25 @@ class Bounds:
     has_nulls: Flags
 
 
+def rows_of_files(stats: pa.Table, files: pa.Array) -> Numbers:
+    """Return the row that statistics have of each file; -1 where they have none.
+
+    Args:
+        stats: of one column or expression, as `MetadataTable.column_stats` returns it.
+        files: what stands for the partition of each (`drawstring.metadata.table.partition_hashes`) and its name, as
+            one text.
+
+    """
+    keys = pc.binary_join_element_wise(stats.column("partition_hash"), stats.column("fileName"), "")
+    return rows_of_keys(keys, files)
+
+
+def rows_of_keys(keys: pa.ChunkedArray, wanted: pa.Array) -> Numbers:
+    """Return the row of each wanted key; -1 where there is none."""
+    rows: Numbers = pc.fill_null(pc.index_in(wanted, value_set=keys.combine_chunks()), -1).to_numpy()
+    return rows.astype(np.int64)
+
+
 def bounds_of_slices(
     stats: pa.Table, positions: Numbers, slices: Numbers, num_slices: int, kind: pa.DataType
 ) -> Bounds:

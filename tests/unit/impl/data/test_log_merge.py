@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawstring.data import partial_merge
-from drawstring.data.log_merge import LogBatch, WholeRecords, comparable
+from drawstring.data.log_merge import LogBatch, WholeRecords, comparable, take_rows
 from drawstring.data.partial_merge import FieldByField
 
 SCHEMA = pa.schema([("id", pa.string()), ("o", pa.int64()), ("v", pa.int64()), ("w", pa.int64())])
@@ -195,3 +195,9 @@ def test_rows_that_no_log_mentions_stay_in_their_order():
     changed = batch([("c", "row", 2, 9), ("x", "row", 1, 1)], by_event_time=True)
     found = merged(WholeRecords([changed], SCHEMA), table)
     assert found.column("id").to_pylist() == ["a", "b", "c", "d", "e", "x"]
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [2, 0, 1], [1, 2], [0, 1], [0, 0, 1], []])
+def test_rows_are_taken_in_the_order_in_which_they_are_asked_for(rows):
+    table = pa.table({"n": [10, 11, 12]})
+    assert take_rows(table, np.array(rows, np.int64)) == table.take(pa.array(rows, pa.int64()))

@@ -203,6 +203,23 @@ def test_an_index_that_is_not_complete_is_not_asked():
     assert found(made, [("name", "=", " Name06 ")]) == ([6], NUM_FILES)
 
 
+def test_an_index_that_is_still_being_built_is_passed_over_beside_one_that_is_complete():
+    made = make("lower", "name", text_stats("name", lambda i: f" name{i:02} "))
+    definitions = json.loads(made.storage.files[DEFINITIONS][0])
+    definitions["indexDefinitions"]["expr_index_built"] = definitions["indexDefinitions"][INDEX]
+    made.storage.put(DEFINITIONS, json.dumps(definitions).encode())
+    assert found(made, [("name", "=", " Name06 ")]) == ([6], 1)
+
+
+def test_a_file_that_has_only_nulls_has_no_value():
+    def entry(name, i):
+        if i == 6:
+            return stats(name, "name", None, None, kind="StringWrapper", count=3, nulls=3)
+        return stats(name, "name", "x", "y", kind="StringWrapper")
+
+    assert found(make("lower", "name", entry), [("name", "=", "b")]) == ([], 0)
+
+
 TIMES = st.lists(st.integers(-2_000_000_000, 200_000_000_000), min_size=1, max_size=5)
 ZONES = st.integers(-18 * 3600, 18 * 3600)
 

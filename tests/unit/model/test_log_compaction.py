@@ -79,7 +79,7 @@ def test_a_compaction_of_a_file_group_whose_log_files_are_being_merged_is_overla
     assert {"ScheduleLogCompaction", "RunCompaction"} <= {move.step for move in example.moves}
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_a_compaction_that_keeps_off_is_not():
     config = Config(modules=(*MERGE_ON_READ, LogCompaction()), bounds=replace(CALM, workload=(upsert(1),) * 3))
 

@@ -163,7 +163,8 @@ class WholeRecords:
     """What log files say of each key, as whole records, merged into the rows of a base file part by part.
 
     A base row stays where its ordering value is greater than that of what the log says, unless that is an absolute
-    delete; otherwise it is replaced in its place, or goes. Keys that no part has come behind.
+    delete; otherwise it is replaced in its place, or goes. Keys that no part has come behind. Of rows with one key,
+    which an insert may leave behind, the file's first one is merged; the others stay as they are.
     """
 
     def __init__(self, batches: Sequence[LogBatch], schema: pa.Schema) -> None:
@@ -187,7 +188,7 @@ class WholeRecords:
 
         """
         won = self._won
-        in_base, in_won = matches(keys, won.keys)
+        in_base, in_won = first_matches(keys, won.keys, self._unseen)
         self._unseen[in_won] = False
         if ordering is not None and won.ordering is not None:
             old = ordering.take(pa.array(in_base))
@@ -220,3 +221,21 @@ def matches(keys: pa.Array, log_keys: pa.Array) -> tuple[Rows, Rows]:
     in_base: Rows = np.flatnonzero(np.asarray(found.is_valid())).astype(np.int64)
     in_log: Rows = np.asarray(found.drop_null()).astype(np.int64)
     return in_base, in_log
+
+
+def first_matches(keys: pa.Array, log_keys: pa.Array, unseen: Mask) -> tuple[Rows, Rows]:
+    """Return the same for the first base row of each key, of keys that no row before had.
+
+    Java takes a key's entry out of what the log files say with the first row that it meets.
+
+    Args:
+        keys: of base rows, one behind the other in the file.
+        log_keys: each once.
+        unseen: which of them no base row before had.
+
+    """
+    in_base, in_log = matches(keys, log_keys)
+    first: Rows = np.full(len(log_keys), -1, np.int64)
+    first[in_log[::-1]] = in_base[::-1]  # of equal indices the last one stays
+    chosen = unseen[in_log] & (first[in_log] == in_base)
+    return in_base[chosen], in_log[chosen]

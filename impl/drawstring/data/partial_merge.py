@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.data.key_texts import single_chunk
-from drawstring.data.log_merge import LogBatch, Mask, Rows, matches
+from drawstring.data.log_merge import LogBatch, Mask, Rows, first_matches
 from drawstring.data.payloads.choice import Pairs, Rule, marked
 from drawstring.errors import InputError
 
@@ -101,7 +101,7 @@ class FieldByField:
 
     def merge(self, base: pa.Table, keys: pa.Array, ordering: pa.Array | None) -> pa.Table:
         """As `drawstring.data.log_merge.WholeRecords.merge`."""
-        in_base, in_log = matches(keys, self._log.keys)
+        in_base, in_log = first_matches(keys, self._log.keys, self._unseen)
         self._unseen[in_log] = False
         if not len(in_base):
             return base

@@ -201,3 +201,14 @@ def test_rows_that_no_log_mentions_stay_in_their_order():
 def test_rows_are_taken_in_the_order_in_which_they_are_asked_for(rows):
     table = pa.table({"n": [10, 11, 12]})
     assert take_rows(table, np.array(rows, np.int64)) == table.take(pa.array(rows, pa.int64()))
+
+
+@pytest.mark.parametrize("merge", [WholeRecords, FieldByField])
+@pytest.mark.parametrize("part_rows", [1, 2, 100])
+def test_of_rows_with_one_key_the_first_is_merged_and_the_others_stay(part_rows, merge):
+    """Java takes the entry of a key away with the first row that it meets, and its compaction does."""
+    values = [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5), ("a", 6)]
+    base = pa.Table.from_pylist([{"id": k, "o": 1, "v": v, "w": v} for k, v in values], SCHEMA)
+    log = merge([batch([("a", "row", 2, 10), ("b", "delete", 2, 0), ("c", "row", 0, 9)], by_event_time=True)], SCHEMA)
+    rows = merged(log, base, part_rows=part_rows).select(["id", "v"]).to_pylist()
+    assert [(row["id"], row["v"]) for row in rows] == [("a", 10), ("a", 3), ("c", 4), ("b", 5), ("a", 6)]

@@ -74,7 +74,7 @@ def parse_bounds(text: str) -> Bounds:
 
 
 def parse_range(start: str | None, end: str | None) -> tuple[str | None, str | None]:
-    """Return both ends as texts to be compared with times.
+    """Return both ends as texts to be compared with times. A range that ends before it begins is empty, as in Java.
 
     Args:
         start: ``"earliest"``; digits, which are taken as they are; or a form of
@@ -82,17 +82,13 @@ def parse_range(start: str | None, end: str | None) -> tuple[str | None, str | N
         end: the same, but for ``"earliest"``.
 
     Raises:
-        InputError: an end has no form that is known, or the end lies before the start.
+        InputError: an end has no form that is known.
 
     """
     if start is not None:
         start = BEGINNING if isinstance(start, str) and start.lower() == EARLIEST else _parse(start)
     if end is not None:
         end = _parse(end)
-    if start is not None and end is not None and end < start:
-        raise InputError(
-            f"The range ends at {end}, before it begins at {start}.", way_out="Give the earlier time as the start."
-        )
     return start, end
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from drawstring.data.schema import arrow_to_avro, avro_to_arrow, parse_avro, rec
 from drawstring.errors import CorruptFileError, SchemaError
 from drawstring.read.schema_history import InternalField, load_history, parse_internal_schema
 from drawstring.read.view import load_snapshot
+from drawstring.table_config import TableConfig
 from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.footers import AVRO_SCHEMA, ORC_AVRO_SCHEMA
@@ -63,11 +64,17 @@ def resolve_schema(context: TableContext, timeline: Timeline, as_of: str | None 
         as_of: requested time; later commits are left aside, unless there is no earlier one. None for the newest.
 
     Raises:
-        SchemaError: no completed write, property or data file of the table says what its columns are.
+        SchemaError: no completed write, property or data file of the table says what its columns are, or a part of its
+            partition columns.
         FormatError: what stands there is no schema.
         NotFoundError: an instant has left the active timeline since it was loaded.
 
     """
+    found = _resolve(context, timeline, as_of)
+    return _with_dropped(found, context.config) if context.config.drop_partition_columns else found
+
+
+def _resolve(context: TableContext, timeline: Timeline, as_of: str | None) -> TableSchema:
     commit = schema_commit(context, timeline, as_of)
     if commit is None and as_of is not None:
         commit = schema_commit(context, timeline, None)
@@ -84,6 +91,24 @@ def resolve_schema(context: TableContext, timeline: Timeline, as_of: str | None 
         rule="RD-009",
         way_out="Write to it first; a failed write is rolled back by the next one.",
     )
+
+
+def _with_dropped(schema: TableSchema, config: TableConfig) -> TableSchema:
+    """Add partition columns that writers left out of the data files, and so out of the schema: as texts, at the end.
+
+    Source: Java ``TableSchemaResolver.appendPartitionColumns``. Some writers leave them out, some do not.
+    """
+    missing = [field for field in config.partition_fields if field not in schema.columns.names]
+    if not missing:
+        return schema
+    if len(missing) < len(config.partition_fields):
+        raise SchemaError(
+            f"The schema of the table {config.name!r} has some of its partition columns, and lacks {missing}.",
+            way_out="Write to it again by the writer that made it, so that a commit has a schema with all of them.",
+        )
+    texts = [{"name": name, "type": ["null", "string"], "default": None} for name in missing]
+    columns = pa.schema([*schema.columns, *(pa.field(name, pa.string()) for name in missing)])
+    return replace(schema, avro={**schema.avro, "fields": [*schema.avro["fields"], *texts]}, columns=columns)
 
 
 def schema_commit(context: TableContext, timeline: Timeline, as_of: str | None) -> Mapping[str, Any] | None:

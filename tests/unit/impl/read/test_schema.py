@@ -72,6 +72,28 @@ def test_meta_fields_in_a_commits_schema_are_no_columns():
     assert columns(table) == SCHEMA
 
 
+DROPPED = {"hoodie.datasource.write.drop.partition.columns": "true"}
+
+
+def test_partition_columns_that_were_left_out_of_the_files_are_texts_at_the_end():
+    table = HandMadeTable(partition_by=("day", "hour"), properties=DROPPED)
+    table.commit(1, 2, schema=avro_text(pa.schema([SCHEMA.field("id"), SCHEMA.field("n")])))
+    assert columns(table) == pa.schema([*list(SCHEMA)[:2], ("day", pa.string()), ("hour", pa.string())])
+
+
+def test_partition_columns_that_a_commits_schema_has_keep_their_place():
+    table = HandMadeTable(properties=DROPPED)
+    table.commit(1, 2, schema=avro_text())
+    assert columns(table) == SCHEMA
+
+
+def test_a_schema_of_some_partition_columns_and_not_of_others_is_refused_as_in_java():
+    table = HandMadeTable(partition_by=("day", "hour"), properties=DROPPED)
+    table.commit(1, 2, schema=avro_text())
+    with pytest.raises(SchemaError, match="lacks .'hour'"):
+        columns(table)
+
+
 def test_without_any_schema_a_data_file_says_it():
     table = HandMadeTable(properties={"hoodie.table.create.schema": None})
     table.base_file("a", "f-0", 1, a_row("x", 1, "a"))

@@ -90,7 +90,7 @@ def test_partition_columns_that_a_commits_schema_has_keep_their_place():
 def test_a_schema_of_some_partition_columns_and_not_of_others_is_refused_as_in_java():
     table = HandMadeTable(partition_by=("day", "hour"), properties=DROPPED)
     table.commit(1, 2, schema=avro_text())
-    with pytest.raises(SchemaError, match="lacks .'hour'"):
+    with pytest.raises(SchemaError, match="lacks"):
         columns(table)
 
 

@@ -118,6 +118,8 @@ def _bound(values: pa.ChunkedArray, kind: pa.DataType) -> tuple[pa.Array, Flags]
     """Values of a union in the column's type, and where they are bounds of it."""
     members = values.combine_chunks()
     accepted = _members(kind)
+    if not accepted:  # Nested values, among others, which Arrow has no least one of.
+        return pa.nulls(len(members)), np.zeros(len(members), np.bool_)
     result = pa.nulls(len(members), kind)
     for index in accepted:
         try:

@@ -55,6 +55,15 @@ def test_a_file_without_statistics_leaves_its_slice_without_bounds():
     assert bounds(known, positions=[0, -1, 0], slices=[0, 0, 1]) == [(None, None, False, True), (3, 5, False, False)]
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.struct([("a", pa.int32())]), pa.list_(pa.int32()), pa.map_(pa.string(), pa.int32())], ids=str
+)
+def test_a_nested_column_has_no_bounds(kind):
+    entry = stats("b", "c", 3, 5)
+    assert bounds([entry], kind=kind) == [(None, None, False, False)]
+    assert bounds([entry], positions=[-1], kind=kind) == [(None, None, False, True)]
+
+
 def test_a_slice_of_nulls_has_nothing_else():
     assert bounds([stats("b", "c", None, None, count=4, nulls=4)]) == [(None, None, True, True)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from drawstring.ports import Storage
 from drawstring.timeline.timeline import Timeline
 
 
@@ -21,6 +22,24 @@ class FileGroupId:
     file_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The file that a skeleton file of a bootstrap table stands for: it has the rows' own columns.
+
+    Attributes:
+        base_path: of the source files, as the table has it; nothing is opened by it.
+        path: relative to that base path.
+        size: in bytes, when the table was made.
+        storage: of the source files, where a user said so; None where nobody did.
+
+    """
+
+    base_path: str
+    path: str
+    size: int
+    storage: Storage | None = field(default=None, compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class BaseFile:
     """A base file on storage.
@@ -30,6 +49,7 @@ class BaseFile:
         group: the file group that it belongs to.
         requested_time: of the operation that wrote it, as its name says.
         size: in bytes.
+        source: where its rows' own columns lie, if it is a skeleton file; None where it has them itself.
 
     """
 
@@ -37,6 +57,7 @@ class BaseFile:
     group: FileGroupId
     requested_time: str
     size: int
+    source: SourceFile | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -46,7 +67,7 @@ class BaseFile:
 
 @dataclass(frozen=True, slots=True, order=True)
 class LogFile:
-    """A log file on storage; attributes as in `BaseFile`."""
+    """A log file on storage; its attributes are those of a `BaseFile`."""
 
     path: str
     group: FileGroupId

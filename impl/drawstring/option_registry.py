@@ -11,6 +11,7 @@ from typing import Final
 
 from drawstring.format_options import FORMAT_SPECS
 from drawstring.option_spec import OptionSpec
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 
 IN_PROCESS_LOCK: Final = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
 FILE_SYSTEM_LOCK: Final = "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
@@ -342,6 +343,14 @@ _SPARK = (
 )
 
 _READ = (
+    OptionSpec(
+        BASE_PATH_PROPERTY,
+        str,
+        None,
+        "Folder or URI of the files that a bootstrap table was made of. The table's own word is not enough to read "
+        "files outside of it, so it has to be said here; it may be another place, where the files were moved to.",
+        used_by="read",
+    ),
     OptionSpec(
         "hoodie.merge.use.record.positions",
         bool,

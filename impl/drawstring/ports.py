@@ -227,7 +227,10 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports of one table handle."""
+    """All ports of one table handle.
+
+    `source_files` has what a bootstrap table was made of, where the user said where that is: it is read only.
+    """
 
     storage: Storage
     clock: Clock
@@ -235,3 +238,4 @@ class Ports:
     entropy: Entropy
     background: Background
     tasks: Tasks
+    source_files: Storage | None = None

@@ -27,7 +27,7 @@ from drawstring.read.changes import changes
 from drawstring.read.repeated_lookup import RepeatedLookup
 from drawstring.read.schema import table_schema
 from drawstring.read.view import load_snapshot
-from drawstring.runtime import production_ports
+from drawstring.runtime import open_source_files, production_ports
 from drawstring.table_arguments import check_options_fit, creation_arguments, field_names, parse_table_type
 from drawstring.table_config import TableConfig, load_table_config
 from drawstring.table_creation import create_table
@@ -140,6 +140,8 @@ class Table(TableExports):
         """
         parsed = Options.parse(options)
         ports = ports or production_ports(uri, parsed, emit=emit)
+        if ports.source_files is None:
+            ports = dataclasses.replace(ports, source_files=open_source_files(parsed))
         config = load_table_config(ports.storage)
         check_options_fit(config, parsed)
         return cls(TableContext(ports, config, parsed, emit), engine or EmbeddedEngine())

@@ -19,6 +19,7 @@ from drawstring.data.schema import arrow_to_avro, record_name
 from drawstring.errors import InputError, OptionError, SchemaError
 from drawstring.options import Options
 from drawstring.table_config import TableConfig, TableType
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 from drawstring_spec.meta_fields import META_FIELDS
 
 
@@ -149,6 +150,17 @@ def check_options_fit(config: TableConfig, options: Options) -> None:
                 way_out="Leave it out: it is decided when a table is created.",
             )
     _check_same(options, ",".join(config.record_key_fields), ",".join(config.partition_fields), config.ordering_field)
+    check_source_files(config, options)
+
+
+def check_source_files(config: TableConfig, options: Options) -> None:
+    """Refuse the option that says where source files are, of a table that has none. Raises `OptionError`."""
+    if options[BASE_PATH_PROPERTY] and not config.properties.get(BASE_PATH_PROPERTY):
+        raise OptionError(
+            f"Option {BASE_PATH_PROPERTY!r} is {options[BASE_PATH_PROPERTY]!r}, but the table {config.name!r} was not "
+            "made of other files by bootstrapping.",
+            way_out="Leave it out.",
+        )
 
 
 def _check_same(options: Options, record_key: str, partition_by: str, ordering: str | None) -> None:

@@ -182,13 +182,6 @@ def _check_supported(values: Mapping[str, str]) -> None:
             rule="PR-005",
             way_out="The properties may be damaged; Java Hudi's upgrade sets both versions.",
         )
-    if values.get("hoodie.bootstrap.base.path"):
-        raise UnsupportedTableError(
-            "The table was bootstrapped: part of its rows lie in files of another table "
-            f"({values['hoodie.bootstrap.base.path']}).",
-            rule="PR-014",
-            way_out="Rewrite it with Java Hudi, by a clustering of all its file groups, say.",
-        )
 
 
 def _required(values: Mapping[str, str], key: str) -> str:

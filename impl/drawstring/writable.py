@@ -12,6 +12,7 @@ from typing import Final
 
 from drawstring.errors import UnsupportedTableError
 from drawstring.table_config import TableConfig, TableType
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.merge_modes import PAYLOAD_CLASSES, STRATEGY_IDS, MergeMode
 
@@ -36,10 +37,7 @@ def check_writable(config: TableConfig) -> None:
 def _problems(config: TableConfig) -> Iterator[str]:
     if config.table_type is not TableType.COPY_ON_WRITE:
         yield f"its hoodie.table.type is {config.table_type.value}, and log files are not written yet"
-    if config.base_file_format != "PARQUET":
-        yield f"its hoodie.table.base.file.format is {config.base_file_format}"
-    if len(config.base_file_extensions) > 1:
-        yield "its hoodie.table.multiple.base.file.formats.enable is true"
+    yield from _file_problems(config)
     if config.cdc_enabled:
         yield "its hoodie.table.cdc.enabled is true, and changes are not logged yet"
     if not config.populate_meta_fields:
@@ -50,9 +48,19 @@ def _problems(config: TableConfig) -> Iterator[str]:
         yield f"its hoodie.table.keygenerator.type is {config.key_generator.value}"
     if not config.record_key_fields:
         yield "it has no hoodie.table.recordkey.fields: its keys are made up by the writer"
+    yield from _merge_problems(config)
+
+
+def _file_problems(config: TableConfig) -> Iterator[str]:
+    source = config.properties.get(BASE_PATH_PROPERTY)
+    if source:
+        yield f"its {BASE_PATH_PROPERTY} is {source}, and rows may lie in files there"
+    if config.base_file_format != "PARQUET":
+        yield f"its hoodie.table.base.file.format is {config.base_file_format}"
+    if len(config.base_file_extensions) > 1:
+        yield "its hoodie.table.multiple.base.file.formats.enable is true"
     if config.properties.get("hoodie.partition.metafile.use.base.format", "false").lower() == "true":
         yield "its hoodie.partition.metafile.use.base.format is true"
-    yield from _merge_problems(config)
 
 
 def _merge_problems(config: TableConfig) -> Iterator[str]:

@@ -28,6 +28,7 @@ TOLD_EACH_TIME = ("compacted_range_keys",)
 
 
 LOST_BY_JAVA = {
+    "bootstrap_changes_mor": {"cdc_9", "cdc_11", "cdc_15", "cdc_19"},
     "consistent_resize": {"incremental_completion_0"},
     "long_history_mor": {"incremental_completion_1", "incremental_completion_41"},
     "nested_rename": {"time_travel_4", "time_travel_5", *(f"incremental_completion_{n}" for n in (10, 12, 13))},

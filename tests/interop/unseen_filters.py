@@ -22,6 +22,7 @@ import drawstring as ds
 from drawstring.errors import DrawstringError
 from drawstring_conformance.compare import difference
 from drawstring_conformance.vectors import Case
+from interop.unseen_recording import unpack
 
 
 def filtered_queries(case: Case) -> Sequence[Mapping[str, Any]]:
@@ -57,7 +58,8 @@ def _expression(name: str | list[str], operator_name: str, value: Any, schema: p
 
 def wrong_filtered(case: Case, folder: Path) -> dict[str, str]:
     """Queries with conditions that the embedded engine answers otherwise than Java, and how."""
-    table = ds.Table.open(str(case.extract(folder / case.name)))
+    path, options = unpack(case, folder)
+    table = ds.Table.open(str(path), options=options)
     found = {}
     for query in filtered_queries(case):
         expected = pq.read_table(case.folder / query["expect"])

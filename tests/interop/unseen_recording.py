@@ -29,6 +29,8 @@ BEGIN: Final = "hoodie.datasource.read.begin.instanttime"
 END: Final = "hoodie.datasource.read.end.instanttime"
 _WRITES: Final = frozenset({"commit", "deltacommit", "replacecommit"})
 _MOST_RANGES: Final = 9
+_SOURCE: Final = "source.zip"
+"""What a bootstrap table was made of, beside it in the case's folder."""
 
 
 @dataclass
@@ -62,6 +64,23 @@ class Recorder:
         """Write rows; the names of `options` have ``__`` for a point. Returns the requested time."""
         more = {name.replace("__", "."): value for name, value in options.items()}
         return self.java.write(self.path, operation, rows, options={**self.options, **more})
+
+    def bootstrap(self, files: Mapping[str, pa.Table], mode: str, **options: str) -> None:
+        """Make a table of Parquet files, which are written first: rows by path; `mode` selects how it is done."""
+        for path, rows in files.items():
+            file = self.source / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(rows, file)
+        more = {name.replace("__", "."): value for name, value in options.items()}
+        selector = f"org.apache.hudi.client.bootstrap.selector.{mode}Selector"
+        self.java.bootstrap(
+            self.path, self.source, {**self.options, "hoodie.bootstrap.mode.selector": selector, **more}
+        )
+
+    @property
+    def source(self) -> Path:
+        """Folder of the files that a table is made of by bootstrapping."""
+        return self.path.with_name(f"{self.path.name}_source")
 
     def service(self, name: str, operation: str = "scheduleAndExecute", **options: str) -> None:
         """Run ``compaction`` or ``clustering``."""
@@ -124,10 +143,9 @@ class Recorder:
         """Keep table, queries and answers as a case; its name is the folder's."""
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "expected").mkdir(parents=True)
-        with zipfile.ZipFile(folder / "table.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            for file in sorted(self.path.rglob("*")):
-                if file.is_file() and not file.name.endswith(".crc"):
-                    archive.write(file, file.relative_to(self.path).as_posix())
+        _pack(self.path, folder / "table.zip")
+        if self.source.is_dir():
+            _pack(self.source, folder / _SOURCE)
         for name, answer in self.answers.items():
             pq.write_table(answer, folder / "expected" / f"{name}.parquet", compression="zstd")
         details = {
@@ -144,6 +162,24 @@ class Recorder:
         }
         (folder / "case.json").write_text(json.dumps(details, indent=1) + "\n", encoding="utf-8")
         return load_case(folder.name, folder.parent)
+
+
+def _pack(folder: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and not file.name.endswith(".crc"):
+                archive.write(file, file.relative_to(folder).as_posix())
+
+
+def unpack(case: Case, folder: Path) -> tuple[Path, dict[str, str]]:
+    """Unpack a case's table; where it is, and the options that it is opened with: where its source files are."""
+    path = case.extract(folder / case.name)
+    if not (case.folder / _SOURCE).is_file():
+        return path, {}
+    source = folder / f"{case.name}_source"
+    with zipfile.ZipFile(case.folder / _SOURCE) as archive:
+        archive.extractall(source)
+    return path, {"hoodie.bootstrap.base.path": str(source)}
 
 
 def java_options(query: Mapping[str, Any]) -> dict[str, str]:
@@ -192,7 +228,8 @@ def wrong_answer(table: ds.Table, query: Query) -> str:
 
 def wrong_answers(case: Case, folder: Path) -> dict[str, str]:
     """Queries of a case that the embedded engine answers otherwise than Java, or refuses, and how."""
-    table = ds.Table.open(str(case.extract(folder / case.name)))
+    path, options = unpack(case, folder)
+    table = ds.Table.open(str(path), options=options)
     found: dict[str, str] = {}
     for query in case.queries:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interop import (
+    unseen_bootstrap,
     unseen_evolution,
     unseen_histories,
     unseen_indexes,
@@ -15,6 +16,7 @@ from interop.unseen_story import STORIES
 
 __all__ = [
     "STORIES",
+    "unseen_bootstrap",
     "unseen_evolution",
     "unseen_histories",
     "unseen_indexes",

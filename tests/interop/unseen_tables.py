@@ -35,6 +35,7 @@ def record(java: JavaHudi, story: Story, work: Path, folder: Path) -> Case:
         return recorder.keep(folder / story.name, story.description)
     finally:
         shutil.rmtree(recorder.path, ignore_errors=True)
+        shutil.rmtree(recorder.source, ignore_errors=True)
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from drawstring.spark import local_session
 from drawstring_conformance.compare import difference
 from drawstring_conformance.vectors import Case, Query, load_cases
 from interop.unseen_filters import expression, filtered_queries, option_text, wrong_filtered
-from interop.unseen_recording import java_options, wrong_answers
+from interop.unseen_recording import java_options, unpack, wrong_answers
 from spark.golden import in_types, judge_spark, wrong_on_spark
 from spark.golden_changes import KINDS
 
@@ -41,11 +41,12 @@ _LONGEST_LINE = 900
 
 @dataclass(frozen=True)
 class Asked:
-    """A case on Spark."""
+    """A case on Spark; `options` are those that its table is opened with."""
 
     spark: SparkSession
     case: Case
     table: ds.Table
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def by_format(self, query: Query) -> str:
         """How the format's answer differs from Java's, asked with the options that Java was asked with."""
@@ -80,7 +81,7 @@ class Asked:
         """How the rows of a stream from the earliest commit on differ from those of a range of all times."""
         batches: list[pa.Table] = []
         with tempfile.TemporaryDirectory() as checkpoint:
-            frame = self.spark.readStream.format("drawstring").load(self.table.uri)
+            frame = self.spark.readStream.format("drawstring").options(**self.options).load(self.table.uri)
             writer = frame.writeStream.foreachBatch(lambda batch, _: batches.append(batch.toArrow()))
             writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination(300)
         expected = self.table.changes("000")
@@ -88,7 +89,7 @@ class Asked:
         return _difference(streamed, expected)
 
     def _load(self, options: Mapping[str, str]) -> DataFrame:
-        return self.spark.read.format("drawstring").options(**options).load(self.table.uri)
+        return self.spark.read.format("drawstring").options(**self.options, **options).load(self.table.uri)
 
     @staticmethod
     def _chosen(frame: DataFrame, columns: list[str] | None) -> DataFrame:
@@ -148,8 +149,9 @@ def main() -> int:
     cases = [case for folder in arguments.folders for case in load_cases(folder)]
     for case in (case for case in cases if case.name.startswith(tuple(arguments.names))):
         with tempfile.TemporaryDirectory() as folder:
-            table = ds.Table.open(str(case.extract(Path(folder) / "t")))
-            for way, number, wrong in wrong_of(Asked(spark, case, table), Path(folder), arguments.ways):
+            path, options = unpack(case, Path(folder) / "t")
+            asked = Asked(spark, case, ds.Table.open(str(path), options=options), options)
+            for way, number, wrong in wrong_of(asked, Path(folder), arguments.ways):
                 _say(f"{case.name} {way}: {number} asked, {len(wrong)} different")
                 different += len(wrong)
                 for name, text in wrong.items():

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from drawstring.commands.history import FileGroupFacts, History, OperationFacts
 from drawstring.commands.two_writers import WriterStory
+from drawstring_spec.bootstrap import BOOTSTRAP_TIMES
 from drawstring_spec.instants import Instant, State
 from drawstring_spec.steps import Step
 from drawstring_spec.times import SECONDS_LENGTH, is_instant_time, parse_instant_time
@@ -20,6 +21,7 @@ _STEP_STYLE: Final = {Step.COMPLETE_INSTANT: "bold green", Step.ABORT_WRITE: "bo
 _MOST_GROUPS: Final = 40
 _BAR_CHARACTERS: Final = 40
 _KIBI: Final = 1024
+_UUID_END_LENGTH: Final = 12
 _MOST_OF_A_UNIT: Final = 999.5
 
 
@@ -129,6 +131,8 @@ def _took(instant: Instant) -> Text:
     """Time from request to completion, or the state of what is pending."""
     if instant.completion_time is None:
         return Text(instant.state.label, style="yellow" if instant.state is not State.COMPLETED else "")
+    if instant.requested_time in BOOTSTRAP_TIMES:
+        return Text()  # It does not say when it was requested.
     elapsed_ms = parse_instant_time(instant.completion_time) - parse_instant_time(instant.requested_time)
     return Text(f"{elapsed_ms / 1000:.2f} s")
 
@@ -149,7 +153,10 @@ def format_size(num_bytes: int) -> str:
 def short_file_id(file_id: str) -> str:
     """The first eight digits and the number behind the UUID: one task numbers its files in several partitions."""
     uuid, dash, number = file_id.rpartition("-")
-    return f"{uuid[:8]}…{dash}{number}" if uuid else file_id[:12]
+    if not uuid:
+        return file_id[:12]
+    # Skeleton files of a bootstrap have no number there.
+    return f"{uuid[:8]}…{dash}{number}" if len(number) < _UUID_END_LENGTH else f"{file_id[:8]}…"
 
 
 def _count(number: int | None) -> str:

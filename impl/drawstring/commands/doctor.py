@@ -10,9 +10,11 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from drawstring.commands.as_json import to_json
+from drawstring.commands.look import SourceFilesOption
 from drawstring.doctor import Report, Severity, all_checks, examine
 from drawstring.options import Options
 from drawstring.runtime import production_ports
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 
@@ -26,6 +28,7 @@ def doctor(
     *,
     deep: DeepOption = False,
     checks: ChecksOption = False,
+    source_files: SourceFilesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Examine a table against the specification, and name the requirement that each finding breaks.
@@ -48,7 +51,7 @@ def doctor(
         raise typer.BadParameter("give a table, or --checks", param_hint="PATH")
     with Console(stderr=True).status("examining") as status:
         report = examine(
-            production_ports(path, Options.parse({})),
+            production_ports(path, Options.parse({BASE_PATH_PROPERTY: source_files} if source_files else {})),
             deep=deep,
             step=lambda what: status.update(f"[dim]Is it so: {escape(what)}?[/]"),
         )

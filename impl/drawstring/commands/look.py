@@ -19,7 +19,7 @@ from drawstring.commands.as_json import to_json
 from drawstring.commands.display import format_size, format_time, render_history, render_timeline, short_file_id
 from drawstring.commands.history import OperationFacts, load_history
 from drawstring.errors import SchemaError
-from drawstring.files import FileSlice
+from drawstring.files import BaseFile, FileSlice
 from drawstring.runtime import open_storage
 from drawstring.table_config import TableConfig
 
@@ -28,6 +28,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 AsOfOption = Annotated[
     str | None,
     typer.Option(help="Look at the table as it was: 17 digits, 'yyyy-MM-dd HH:mm:ss' or yyyy-MM-dd, in its zone."),
+]
+SourceFilesOption = Annotated[
+    str | None,
+    typer.Option(help="Where the files are that a bootstrap table was made of: a folder or URI; it is read there."),
 ]
 
 _SHOWN_PROPERTIES: Final = (
@@ -38,6 +42,7 @@ _SHOWN_PROPERTIES: Final = (
     ("ordering field", "hoodie.table.precombine.field"),
     ("merge mode", "hoodie.record.merge.mode"),
     ("metadata table", "hoodie.table.metadata.partitions"),
+    ("bootstrapped from", "hoodie.bootstrap.base.path"),
     ("version", "hoodie.table.version"),
 )
 
@@ -94,7 +99,7 @@ def slices(path: PathArgument, *, as_of: AsOfOption = None, as_json: JsonOption 
             escape(one.group.partition_path or "(not partitioned)"),
             short_file_id(one.group.file_id),
             format_time(one.base_instant_time),
-            "" if one.base_file is None else format_size(one.base_file.size),
+            "" if one.base_file is None else _sizes(one.base_file),
             f"{len(one.log_files)}, {format_size(logs)}" if one.log_files else "",
         )
     Console().print(grid)
@@ -148,9 +153,20 @@ def _slice(one: FileSlice) -> dict[str, Any]:
         "partition_path": one.group.partition_path,
         "file_id": one.group.file_id,
         "base_instant_time": one.base_instant_time,
-        "base_file": None if one.base_file is None else {"path": one.base_file.path, "size": one.base_file.size},
+        "base_file": None if one.base_file is None else _base_file(one.base_file),
         "log_files": [{"path": log.path, "size": log.size} for log in one.log_files],
     }
+
+
+def _sizes(file: BaseFile) -> str:
+    """The size of a base file, and of the source file that its rows go on in."""
+    text = format_size(file.size)
+    return text if file.source is None else f"{text} + {format_size(file.source.size)}"
+
+
+def _base_file(file: BaseFile) -> dict[str, Any]:
+    source = {} if file.source is None else {"source": {"path": file.source.path, "size": file.source.size}}
+    return {"path": file.path, "size": file.size, **source}
 
 
 def _print_json(value: Any) -> None:

@@ -18,8 +18,9 @@ from rich.table import Table as Grid
 
 import drawstring as ds
 from drawstring.commands.as_json import to_json
-from drawstring.commands.look import AsOfOption, PathArgument
+from drawstring.commands.look import AsOfOption, PathArgument, SourceFilesOption
 from drawstring.errors import InputError
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 
 
 class Format(StrEnum):
@@ -49,6 +50,7 @@ def read(
     as_of: AsOfOption = None,
     read_optimized: Annotated[bool, typer.Option(help="Read base files only, which is faster and may lag.")] = False,
     meta: Annotated[bool, typer.Option(help="With the five _hoodie_ columns in front.")] = False,
+    source_files: SourceFilesOption = None,
     limit: LimitOption = 20,
     output: FormatOption = Format.TABLE,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json: an object per line.")] = False,
@@ -57,7 +59,7 @@ def read(
 
     Nothing is changed. Example: drawstring read /data/trips -c id -c fare -w 'fare > 100' --as-of 2024-01-31
     """
-    table = ds.Table.open(path).read(
+    table = _open(path, source_files).read(
         as_of=as_of,
         columns=column or None,
         filter=[parse_condition(text) for text in where] if where else None,
@@ -80,6 +82,7 @@ def changes(
     column: ColumnOption = None,
     where: WhereOption = None,
     meta: Annotated[bool, typer.Option(help="With the five _hoodie_ columns in front.")] = False,
+    source_files: SourceFilesOption = None,
     limit: LimitOption = 20,
     output: FormatOption = Format.TABLE,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json: an object per line.")] = False,
@@ -88,7 +91,7 @@ def changes(
 
     Nothing is changed. Example: drawstring changes /data/trips 20240131000000000 --after -c id -c fare
     """
-    table = ds.Table.open(path).changes(
+    table = _open(path, source_files).changes(
         start,
         end,
         bounds="(]" if after else "[]",
@@ -100,6 +103,10 @@ def changes(
     shown = table if limit == 0 else table.slice(0, limit)
     print_rows(shown, Format.JSON if as_json else output, total=table.num_rows)
     Console(stderr=True).print(f"[dim]Go on with: drawstring changes {escape(path)} {ds.checkpoint(table)} --after[/]")
+
+
+def _open(path: str, source_files: str | None) -> ds.Table:
+    return ds.Table.open(path, options={BASE_PATH_PROPERTY: source_files} if source_files else {})
 
 
 def parse_condition(text: str) -> tuple[str, str, Any]:

@@ -7,7 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from drawstring.doctor import archive, contents, data_files, leftovers, log_files, metadata_table, properties, timeline
+from drawstring.doctor import (
+    archive,
+    bootstrap,
+    contents,
+    data_files,
+    leftovers,
+    log_files,
+    metadata_table,
+    properties,
+    timeline,
+)
 from drawstring.doctor.examination import Examination
 from drawstring.doctor.findings import REGISTER, BlockedError, Check, Finding, Problem, Severity
 from drawstring.errors import DrawstringError, TableNotFoundError
@@ -16,7 +26,7 @@ from drawstring.ports import Ports
 from drawstring.table_properties import table_exists
 from drawstring_spec.layout import METADATA_TABLE_FOLDER, PROPERTIES_FILE
 
-SUBJECTS = (properties, timeline, archive, data_files, log_files, leftovers, metadata_table, contents)
+SUBJECTS = (properties, timeline, archive, data_files, bootstrap, log_files, leftovers, metadata_table, contents)
 """Modules with checks; that they are imported registers them."""
 
 

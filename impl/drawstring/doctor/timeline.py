@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from drawstring.doctor.examination import Examination, TimelineFile, file_name
 from drawstring.doctor.findings import Problem, Severity, check
 from drawstring.timeline.load import timeline_folder
+from drawstring_spec.bootstrap import BOOTSTRAP_TIMES
 from drawstring_spec.errors import FormatError
 from drawstring_spec.instants import Action, State, initial_state
 from drawstring_spec.names import parse_data_file_name
@@ -43,7 +44,7 @@ def timeline_times(table: Examination) -> Iterator[Problem]:
     """Digits that are no date compare all the same, but no clock made them."""
     for file in table.timeline_files:
         for time in (file.instant.requested_time, file.instant.completion_time):
-            if time is not None and not is_instant_time(time):
+            if time is not None and not is_instant_time(time) and time not in BOOTSTRAP_TIMES:
                 yield Problem(file.status.path, f"{time!r} is no yyyyMMddHHmmssSSS.")
 
 

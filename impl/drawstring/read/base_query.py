@@ -16,7 +16,7 @@ import pyarrow as pa
 from drawstring.context import TableContext
 from drawstring.data.conform import widen
 from drawstring.data.kept_files import KeptFiles
-from drawstring.data.row_files import open_row_file
+from drawstring.data.stitched_file import open_rows
 from drawstring.errors import NotFoundError
 from drawstring.files import BaseFile
 from drawstring.ports import Storage, TaskContext
@@ -92,7 +92,7 @@ def base_file_parts(task: TaskContext, query: FileQuery, batch_rows: int) -> Ite
     """
     names = _names(query)
     with _still_there(query):
-        file = open_row_file(task.storage, query.file.path, query.file.size)
+        file = open_rows(task.storage, query.file)
         batches = file.batches(names, batch_rows, dictionary_columns=_REPEATING)
     while True:
         with _still_there(query):
@@ -146,10 +146,13 @@ def _rows(storage: Storage, query: FileQuery) -> tuple[pa.Table, int]:
         paged = kept.take(storage, path, size)
         if RECORD_KEY in paged.column_names:
             rows = paged.rows_of_keys(RECORD_KEY, keys, all_there=query.keys_are_there)
-            found = paged.read(rows, names, dictionary_columns=_REPEATING) if len(rows) else pa.table({})
+            if query.file.source is None or not len(rows):
+                found = paged.read(rows, names, dictionary_columns=_REPEATING) if len(rows) else pa.table({})
+            else:  # A source file is anybody's: it is read as a whole.
+                found = open_rows(storage, query.file).read(names, dictionary_columns=_REPEATING).take(pa.array(rows))
             kept.keep(paged)
             return found, len(rows)
-    file = open_row_file(storage, path, size)
+    file = open_rows(storage, query.file)
     return file.read(names, dictionary_columns=_REPEATING), file.num_rows
 
 

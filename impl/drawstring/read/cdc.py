@@ -20,6 +20,7 @@ from drawstring.files import BaseFile, FileGroupId, FileSlice, LogFile, Snapshot
 from drawstring.ports import FileStatus
 from drawstring.protocol.commit_metadata import stats_of
 from drawstring.read.arrow_reader import merge_rules, slice_query
+from drawstring.read.bootstrap import with_source, with_sources
 from drawstring.read.cdc_reader import (
     DELETE,
     INSERT,
@@ -280,7 +281,7 @@ class _Planner:
         chosen = choose_slices(base_files, log_files, facts).get(group)
         if chosen is None:
             raise _gone(f"The file group {group.file_id}, which {instant.requested_time} replaced, has been cleaned")
-        return RowsSplit(instant.requested_time, DELETE, self._image(chosen))
+        return RowsSplit(instant.requested_time, DELETE, self._image(*with_sources(self._context, [chosen])))
 
     def _image(self, file_slice: FileSlice) -> SliceQuery:
         """Return the query for whole rows of a slice, as they stand in its files."""
@@ -289,7 +290,9 @@ class _Planner:
             columns = pa.schema(list(columns)[len(meta_schema()) :])
         snapshot = Snapshot(self._commits.timeline, _ANY_TIME, (), self._archived_before)
         query = slice_query(self._context, self._schema, snapshot, columns, file_slice)
-        base = None if query.base is None else dataclasses.replace(query.base, constants={})
+        base = query.base
+        if base is not None and base.file.source is None:  # A source file may lack what its folder says.
+            base = dataclasses.replace(base, constants={})
         return dataclasses.replace(query, base=base, constants={})
 
     @staticmethod
@@ -312,7 +315,7 @@ class _Planner:
 
     def _base_file(self, group: FileGroupId, path: str) -> BaseFile:
         status = self._status(group, path)
-        return BaseFile(path, group, _parsed(path).requested_time, status.size)
+        return with_source(self._context, BaseFile(path, group, _parsed(path).requested_time, status.size))
 
     def _log(self, group: FileGroupId, name: str) -> LogFile:
         path = _joined(group.partition_path, name)

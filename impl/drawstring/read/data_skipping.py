@@ -65,11 +65,16 @@ def slices_with_rows(
     columns = _columns(context, available, expression) if metadata is not None else []
     if metadata is None or not columns:
         return slices
-    named = slices_by_secondary_index(context, metadata, snapshot, slices, available, condition)
-    slices = slices if named is None else named
-    slices = slices_by_expression_indexes(context, metadata, slices, columns, available, expression, condition)
-    if PARTITION_STATS in metadata and slices and _partition_stats_hold(context, snapshot):
-        slices = _by_partition(metadata, slices, columns, available, expression)
+    # What lies in source files no index knows: Java makes them of the skeleton files alone, which lack the columns.
+    stitched = {one.group for one in slices if _goes_on_elsewhere(one)}
+    others: Sequence[FileSlice] = [one for one in slices if one.group not in stitched]
+    named = slices_by_secondary_index(context, metadata, snapshot, others, available, condition)
+    others = others if named is None else named
+    others = slices_by_expression_indexes(context, metadata, others, columns, available, expression, condition)
+    if PARTITION_STATS in metadata and others and _partition_stats_hold(context, snapshot):
+        others = _by_partition(metadata, others, columns, available, expression)
+    kept = stitched.union(one.group for one in others)
+    slices = tuple(one for one in slices if one.group in kept)
     if COLUMN_STATS in metadata and slices:
         slices = _by_file(context, metadata, slices, columns, available, expression)
     return slices
@@ -91,6 +96,11 @@ def slices_of_changes_with_rows(
     if metadata is None or not columns or COLUMN_STATS not in metadata:
         return slices
     return _by_file(context, metadata, slices, columns, available, expression)
+
+
+def _goes_on_elsewhere(one: FileSlice) -> bool:
+    """Whether the rows of a slice have their own columns in a source file."""
+    return one.base_file is not None and one.base_file.source is not None
 
 
 def _partition_stats_hold(context: TableContext, snapshot: Snapshot) -> bool:
@@ -165,5 +175,11 @@ def _by_file(
     # the meta columns were filled in.
     custom = context.config.merge_mode is MergeMode.CUSTOM
     merged = {} if custom else {name: known for name, known in bounds.items() if name not in META_FIELDS}
-    promises = [promise(merged if one.log_files else bounds, i) for i, one in enumerate(slices)]
+    skeleton = {name: known for name, known in bounds.items() if name in META_FIELDS}
+    promises = []
+    for index, one in enumerate(slices):
+        holding = merged if one.log_files else bounds
+        if _goes_on_elsewhere(one):
+            holding = {} if one.log_files else skeleton
+        promises.append(promise(holding, index))
     return tuple(slices[i] for i in possible(promises, available, expression))

@@ -30,6 +30,7 @@ from drawstring.read.arrow_reader import (
     wanted_columns,
     with_filter_columns,
 )
+from drawstring.read.bootstrap import with_sources
 from drawstring.read.data_skipping import slices_of_changes_with_rows
 from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.merge_reader import SliceQuery, read_slice
@@ -203,7 +204,7 @@ def _slices(context: TableContext, commits: CommitRange, files: Sequence[BaseFil
     base_files = [f for f in files if isinstance(f, BaseFile)]
     chosen = choose_slices(base_files, [f for f in files if isinstance(f, LogFile)], facts)
     replaced = _replaced(context, commits)
-    return tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
+    return with_sources(context, [chosen[group] for group in sorted(chosen) if group not in replaced])
 
 
 def _replaced(context: TableContext, commits: CommitRange) -> frozenset[FileGroupId]:

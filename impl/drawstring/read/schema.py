@@ -15,8 +15,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from drawstring.context import TableContext
-from drawstring.data.row_files import open_row_file
 from drawstring.data.schema import arrow_to_avro, avro_to_arrow, parse_avro, record_name, without_meta_fields
+from drawstring.data.stitched_file import open_rows
 from drawstring.errors import CorruptFileError, SchemaError
 from drawstring.read.schema_history import InternalField, load_history, parse_internal_schema
 from drawstring.read.view import load_snapshot
@@ -137,9 +137,9 @@ def _in_data_file(context: TableContext, timeline: Timeline) -> TableSchema | No
     files = load_snapshot(context, timeline=timeline, read_optimized=True).base_files()
     if not files:
         return None
-    file = open_row_file(context.ports.storage, files[-1].path, files[-1].size)
+    file = open_rows(context.ports.storage, files[-1])
     avro = file.footer.get(AVRO_SCHEMA, file.footer.get(ORC_AVRO_SCHEMA))
-    if avro is not None:
+    if avro is not None and files[-1].source is None:
         return _plain(parse_avro(avro.decode("utf-8", errors="replace")))
     name, namespace = record_name(context.config.name)
     return _plain(arrow_to_avro(file.schema(), name=name, namespace=namespace))

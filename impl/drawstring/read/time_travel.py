@@ -16,6 +16,7 @@ from drawstring.errors import NotFoundError, TimeTravelError
 from drawstring.timeline.archived import load_archived, read_archived_payloads
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
+from drawstring_spec.bootstrap import BOOTSTRAP_TIMES
 from drawstring_spec.instants import Action, Instant, State
 from drawstring_spec.times import is_instant_time
 
@@ -29,8 +30,9 @@ def parse_as_of(text: str) -> str:
     """Return the requested time that a snapshot time stands for.
 
     Args:
-        text: 17 or 14 digits, taken as they are; ``yyyy-MM-dd HH:mm:ss[.SSS]``, whose missing milliseconds
-            are 999; or ``yyyy-MM-dd``, its midnight. All of them in the zone of the table's timeline.
+        text: 17 or 14 digits, taken as they are, those of a bootstrap too; ``yyyy-MM-dd HH:mm:ss[.SSS]``, whose
+            missing milliseconds are 999; or ``yyyy-MM-dd``, its midnight. All of them in the zone of the table's
+            timeline.
 
     Raises:
         TimeTravelError: `text` has none of these forms, or names no real time.
@@ -47,7 +49,7 @@ def parse_as_of(text: str) -> str:
         digits = "".join(matched.groups()) + "000000000"
     else:
         raise TimeTravelError(f"The snapshot time {text!r} has no form that is known.", rule="RD-011", way_out=_FORMS)
-    if not _is_real(digits):
+    if not _is_real(digits) and digits not in BOOTSTRAP_TIMES:
         raise TimeTravelError(f"The snapshot time {text!r} is no time of the calendar.", rule="RD-011", way_out=_FORMS)
     return digits
 
@@ -85,7 +87,8 @@ def check_as_of(context: TableContext, timeline: Timeline, as_of: str) -> None:
     retained = _earliest_retained(context, timeline, as_of)
     if retained and as_of < retained:
         raise TimeTravelError(
-            f"The snapshot time {as_of} lies before {retained}, the earliest time that the cleaner has kept.",
+            f"The snapshot time {as_of} lies before {retained}, the earliest time that the cleaner has kept, "
+            "or the first that is not archived where the cleaner counts versions of files.",
             rule="RD-014",
             way_out="Ask for a later time.",
         )
@@ -119,7 +122,8 @@ def _completed_retained(context: TableContext, timeline: Timeline, as_of: str) -
     except NotFoundError:
         # Archived since the timeline was loaded: a later clean will be found by the next query.
         return None
-    return _retained_by(metadata)
+    # A cleaner that counts file versions names no time. As in Java, what is archived then counts as cleaned.
+    return _retained_by(metadata) or next((i.requested_time for i in timeline.completed_writes), None)
 
 
 def _archived_retained(context: TableContext, timeline: Timeline, as_of: str) -> str | None:

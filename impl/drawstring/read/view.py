@@ -18,6 +18,7 @@ from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableE
 from drawstring.files import BaseFile, FileGroupId, LogFile, Snapshot
 from drawstring.metadata import MetadataTable
 from drawstring.protocol.commit_metadata import stats_of
+from drawstring.read.bootstrap import with_sources
 from drawstring.read.file_groups import Facts, choose_slices
 from drawstring.read.listing import data_files
 from drawstring.read.time_travel import check_as_of, parse_as_of
@@ -107,7 +108,7 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     chosen = choose_slices(base_files, log_files, facts)
     replaced = replaced_file_groups(context, timeline, query_time)
     slices = tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
-    return Snapshot(timeline, query_time, slices, archived_before, metadata)
+    return Snapshot(timeline, query_time, with_sources(context, slices), archived_before, metadata)
 
 
 def _latest(timeline: Timeline) -> str | None:

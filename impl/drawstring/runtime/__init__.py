@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drawstring.runtime.production import open_storage, production_ports
+from drawstring.runtime.production import open_source_files, open_storage, production_ports
 
-__all__ = ["open_storage", "production_ports"]
+__all__ = ["open_source_files", "open_storage", "production_ports"]

@@ -10,6 +10,7 @@ from drawstring.ports import Ports, Storage
 from drawstring.runtime.clock import SystemClock, SystemEntropy, ThreadBackground
 from drawstring.runtime.object_storage import ObjectStorage
 from drawstring.runtime.tasks import ThreadTasks
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 
 
 def open_storage(location: str) -> Storage:
@@ -47,4 +48,11 @@ def production_ports(location: str, options: Options, *, emit: Listener = ignore
         entropy=entropy,
         background=ThreadBackground(),
         tasks=ThreadTasks(storage, emit=emit),
+        source_files=open_source_files(options),
     )
+
+
+def open_source_files(options: Options) -> Storage | None:
+    """Storage of what a bootstrap table was made of, where an option names it: nothing else is asked where it is."""
+    location = options[BASE_PATH_PROPERTY]
+    return open_storage(location) if location else None

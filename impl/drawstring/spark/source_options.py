@@ -17,6 +17,7 @@ from drawstring.errors import OptionError
 from drawstring.options import OPTIONS, Options
 from drawstring.read.ranges import EARLIEST, parse_range
 from drawstring.runtime import production_ports
+from drawstring.table_arguments import check_source_files
 from drawstring.table_config import load_table_config
 
 PATH: Final = "path"
@@ -116,9 +117,11 @@ class ReadRequest:
         return self if self.kind is Kind.CHANGES else ReadRequest(self.location, self.options, Kind.ROWS)
 
     def open(self) -> TableContext:
-        """Open the table. Raises `TableNotFoundError`, `UnsupportedTableError` or `CorruptFileError`."""
+        """Open the table. Raises `TableNotFoundError`, `UnsupportedTableError`, `CorruptFileError` or `OptionError`."""
         ports = production_ports(self.location, self.options)
-        return TableContext(ports, load_table_config(ports.storage), self.options)
+        config = load_table_config(ports.storage)
+        check_source_files(config, self.options)
+        return TableContext(ports, config, self.options)
 
 
 def table_location(given: Mapping[str, str]) -> tuple[str, dict[str, str]]:

@@ -99,6 +99,8 @@ def _why_not_native(
     """Say why Spark cannot scan a slice's base file; the empty text where it can."""
     if one.base_file is None:
         return "it has log files only"
+    if one.base_file.source is not None:
+        return "its base file is a skeleton file: the rows go on in a source file"
     if not one.base_file.path.endswith(_PARQUET):
         return f"its base file is no {_PARQUET} file"
     if schema.current is not None and file_query(context, schema, needed, one.base_file).written is not None:

@@ -104,6 +104,10 @@ class JavaHudi:
         commits = [i for i in answer["timeline"] if i["action"] in actions and i["state"] == "COMPLETED"]
         return str(commits[-1]["requested_time"])
 
+    def bootstrap(self, path: Path, source: Path, options: Mapping[str, str]) -> None:
+        """Make a table of the Parquet files below a folder."""
+        self._ask("bootstrap", path=str(path), source=str(source), options=dict(options))
+
     def scan(self, path: Path) -> None:
         """Read all rows of a snapshot, and put them nowhere."""
         self._ask("scan", path=str(path))

@@ -21,6 +21,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 # What Spark and Hudi reach into by reflection on Java 17.
 OPENED_MODULES = """
@@ -140,6 +141,14 @@ class Driver:
         if row_ms:
             frame = frame.where(f"isnull(reflect('java.lang.Thread', 'sleep', {row_ms}L))")
         frame.write.format("hudi").options(**chosen).mode("append").save(path)
+        return {"timeline": self.timeline(path)["timeline"]}
+
+    def bootstrap(self, path: str, source: str, options: dict[str, str]) -> dict:
+        """Make a table of the Parquet files below the folder `source`."""
+        chosen = {**WRITE_OPTIONS, **options, "hoodie.bootstrap.base.path": source}
+        chosen["hoodie.datasource.write.operation"] = "bootstrap"
+        nothing = self._spark.createDataFrame([], StructType([]))
+        nothing.write.format("hudi").options(**chosen).mode("overwrite").save(path)
         return {"timeline": self.timeline(path)["timeline"]}
 
     def timeline(self, path: str) -> dict:

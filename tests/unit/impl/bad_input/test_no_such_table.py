@@ -73,10 +73,10 @@ def test_a_table_of_another_timeline_layout_is_refused(edit_properties):
         ds.Table.open(str(path))
 
 
-def test_a_bootstrap_table_is_refused(edit_properties):
+def test_a_bootstrap_table_is_refused_for_writing(edit_properties):
     path = edit_properties({"hoodie.bootstrap.base.path": "/somewhere/else"})
     with refusal(path, UnsupportedTableError, "/somewhere/else"):
-        ds.Table.open(str(path))
+        ds.Table.open(str(path)).upsert(rows("a"))
 
 
 def test_properties_with_a_wrong_checksum_are_refused(edit_properties):

@@ -193,6 +193,11 @@ def positions_time(raw: bytes) -> int:
     return raw.index((8).to_bytes(4, "big") + (17).to_bytes(4, "big") + b"2026") + 8
 
 
+def a_skeleton_without_an_index(table: Path) -> None:
+    copy("a/*.parquet", r"_\d+\.parquet", "_00000000000001.parquet")(table)
+    replace(r"\Z", "hoodie.bootstrap.base.path=/somewhere\n")(table)
+
+
 def block_content(raw: bytes) -> int:
     """Where the content of the first block begins: with its version."""
     return raw.index((3).to_bytes(4, "big"), raw.index(b'"type":"record"') + 500)
@@ -293,6 +298,7 @@ OF_FILES = (
     Damage("orphans", "RB-006", COW, copy("a/*.parquet", r"_\d+\.parquet", f"_{UNKNOWN}.parquet")),
     Damage("orphans", "WR-010", COW, copy("a/*.parquet", r"_\d+-", "_77-"), frozenset({"metadata-files"})),
     Damage("orphans", "TL-015", COW, copy("a/*.parquet", r"_\d+\.parquet", "_20000101000000000.parquet")),
+    Damage("bootstrap-index", "RD-024", COW, a_skeleton_without_an_index, frozenset({"orphans"})),
     Damage("footers", "DF-011", COW, overwrite("a/*.parquet", lambda raw: -4, b"RAP1")),
     Damage("meta-fields", "DF-001", COW, rows(lambda t: t.select(t.column_names[1:])), REWRITTEN),
     Damage("footer-schemas", "DF-008", COW, rows(lambda t: t, metadata=False), REWRITTEN),

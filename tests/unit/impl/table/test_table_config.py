@@ -47,7 +47,6 @@ def test_another_version_is_refused(version):
     ("key", "value", "error"),
     [
         ("hoodie.timeline.layout.version", "1", UnsupportedTableError),
-        ("hoodie.bootstrap.base.path", "/old", UnsupportedTableError),
         ("hoodie.table.type", "COPY_ON_READ", FormatError),
         ("hoodie.record.merge.mode", "SOMEHOW", FormatError),
         ("hoodie.table.keygenerator.type", "MAGIC", FormatError),

@@ -122,11 +122,15 @@ def test_a_running_clean_that_names_no_time_refuses_nothing_more_than_the_one_be
     assert load_snapshot(table.context(), as_of=at(4)).as_of == at(4)
 
 
-def test_a_cleaner_that_counts_file_versions_keeps_no_time_and_refuses_none():
+def test_where_the_cleaner_counts_file_versions_times_before_the_active_timeline_are_refused():
+    """The cleaner names no time then: what it deleted of older writes nothing tells any more."""
     table = HandMadeTable()
     table.commit(3, 4)
+    table.commit(5, 6)
     table.clean(10, earliest_retained=None)
-    assert load_snapshot(table.context(), as_of=at(1)).as_of == at(1)
+    assert load_snapshot(table.context(), as_of=at(3)).as_of == at(3)
+    with pytest.raises(TimeTravelError, match=f"{at(2)} lies before {at(3)}"):
+        load_snapshot(table.context(), as_of=at(2))
 
 
 def test_a_clean_that_is_archived_meanwhile_refuses_nothing():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interop import (
     unseen_bootstrap,
+    unseen_doubles,
     unseen_evolution,
     unseen_histories,
     unseen_indexes,
@@ -17,6 +18,7 @@ from interop.unseen_story import STORIES
 __all__ = [
     "STORIES",
     "unseen_bootstrap",
+    "unseen_doubles",
     "unseen_evolution",
     "unseen_histories",
     "unseen_indexes",

@@ -194,3 +194,26 @@ def bootstrap_statistics(tell: Recorder) -> None:
     tell.ask_filtered("v > 900", [["v", ">", 900]])
     tell.ask_filtered("v is null", [["v", "is_null", None]])
     tell.ask_filtered("_hoodie_record_key = 'k005'", [["_hoodie_record_key", "=", "k005"]])
+
+
+@story({**_SMALL, **_HIVE}, names={"cow": COW, "mor": MOR})
+def bootstrap_odd_files(tell: Recorder) -> None:
+    """A source file that lacks columns, and a folder whose name is unescaped for the table."""
+    files = {
+        "part=a/one.parquet": _wide(range(4), 1, 100),
+        "part=a/two.parquet": _wide(range(4, 6), 1, 100).drop_columns(["st", "day"]),
+        "part=b%20c/one.parquet": _wide(range(6, 10), 1, 100),
+    }
+    translator = "org.apache.hudi.client.bootstrap.translator.DecodedBootstrapPartitionPathTranslator"
+    tell.bootstrap(files, _SKELETONS, hoodie__bootstrap__partitionpath__translator__class=translator)
+    tell.write("upsert", _wide(range(1, 2), 2, 200, "a"))
+
+
+@story({**_SMALL, **_WHOLE, **COW, "hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"})
+def bootstrap_cleaned(tell: Recorder) -> None:
+    """Skeleton files that are cleaned away, and a clustering of those that are left."""
+    tell.bootstrap({"one.parquet": _some(range(5), 1, 100), "two.parquet": _some(range(5, 9), 1, 100)}, _SKELETONS)
+    for n in range(4):
+        tell.write("upsert", _some(range(n, n + 1), 2 + n, 200), hoodie__clean__automatic="true")
+    tell.service("clustering")
+    tell.write("upsert", _some(range(6, 7), 9, 300))

@@ -12,6 +12,9 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from drawstring.data.base_file_reader import BaseFileReader
+from drawstring.data.paged_file import PagedFile
+from drawstring.data.parquet_pages import Numbers
 from drawstring.data.row_files import RowFile, open_row_file
 from drawstring.errors import CorruptFileError, NotFoundError, UnsupportedTableError
 from drawstring.files import BaseFile, SourceFile
@@ -86,6 +89,26 @@ class StitchedFile:
             left = left.slice(count) if left.num_rows > count else _next(streams[0])
             right = right.slice(count) if right.num_rows > count else _next(streams[1])
 
+    def take(self, rows: Numbers, columns: Sequence[str], paged: PagedFile) -> pa.Table:
+        """Return some rows, fetching only the pages that hold them.
+
+        Args:
+            rows: their positions, ascending.
+            columns: as in `read`.
+            paged: the skeleton file, open for reading single rows.
+
+        Raises as `read`.
+
+        """
+        own, others = self._split(columns)
+        parts = [paged.read(rows, own)] if own else []
+        if others and isinstance(self._source, BaseFileReader):
+            source = self._source
+            parts.append(PagedFile(source.storage, source.path, source.size).read(rows, others))
+        elif others:
+            parts.append(self._source.read(others).take(pa.array(rows)))
+        return _side_by_side(parts, columns)
+
     def _split(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
         """Names of columns of the skeleton file, and the others."""
         own = set(self._skeleton.schema().names)
@@ -123,6 +146,12 @@ def open_rows(storage: Storage, file: BaseFile) -> RowFile:
     """Open a base file, whether it has its rows' columns itself or not. Raises as `open_row_file`."""
     opened = open_row_file(storage, file.path, file.size)
     return opened if file.source is None else StitchedFile(opened, file, file.source)
+
+
+def take_rows(storage: Storage, file: BaseFile, paged: PagedFile, rows: Numbers, columns: Sequence[str]) -> pa.Table:
+    """Return some rows of a file that may be a skeleton file; arguments and errors as `StitchedFile.take`."""
+    opened = open_rows(storage, file)
+    return opened.take(rows, columns, paged) if isinstance(opened, StitchedFile) else paged.read(rows, columns)
 
 
 def _side_by_side(parts: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:

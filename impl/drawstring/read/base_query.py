@@ -16,7 +16,7 @@ import pyarrow as pa
 from drawstring.context import TableContext
 from drawstring.data.conform import widen
 from drawstring.data.kept_files import KeptFiles
-from drawstring.data.stitched_file import open_rows
+from drawstring.data.stitched_file import open_rows, take_rows
 from drawstring.errors import NotFoundError
 from drawstring.files import BaseFile
 from drawstring.ports import Storage, TaskContext
@@ -146,10 +146,10 @@ def _rows(storage: Storage, query: FileQuery) -> tuple[pa.Table, int]:
         paged = kept.take(storage, path, size)
         if RECORD_KEY in paged.column_names:
             rows = paged.rows_of_keys(RECORD_KEY, keys, all_there=query.keys_are_there)
-            if query.file.source is None or not len(rows):
+            if query.file.source is not None and len(rows):
+                found = take_rows(storage, query.file, paged, rows, names)
+            else:
                 found = paged.read(rows, names, dictionary_columns=_REPEATING) if len(rows) else pa.table({})
-            else:  # A source file is anybody's: it is read as a whole.
-                found = open_rows(storage, query.file).read(names, dictionary_columns=_REPEATING).take(pa.array(rows))
             kept.keep(paged)
             return found, len(rows)
     file = open_rows(storage, query.file)

@@ -16,6 +16,7 @@ from drawstring.errors import NotFoundError, TimeTravelError
 from drawstring.timeline.archived import load_archived, read_archived_payloads
 from drawstring.timeline.load import read_payload
 from drawstring.timeline.timeline import Timeline
+from drawstring_spec.bootstrap import BOOTSTRAP_TIMES
 from drawstring_spec.instants import Action, Instant, State
 from drawstring_spec.times import is_instant_time
 
@@ -29,8 +30,9 @@ def parse_as_of(text: str) -> str:
     """Return the requested time that a snapshot time stands for.
 
     Args:
-        text: 17 or 14 digits, taken as they are; ``yyyy-MM-dd HH:mm:ss[.SSS]``, whose missing milliseconds
-            are 999; or ``yyyy-MM-dd``, its midnight. All of them in the zone of the table's timeline.
+        text: 17 or 14 digits, taken as they are, those of a bootstrap too; ``yyyy-MM-dd HH:mm:ss[.SSS]``, whose
+            missing milliseconds are 999; or ``yyyy-MM-dd``, its midnight. All of them in the zone of the table's
+            timeline.
 
     Raises:
         TimeTravelError: `text` has none of these forms, or names no real time.
@@ -47,7 +49,7 @@ def parse_as_of(text: str) -> str:
         digits = "".join(matched.groups()) + "000000000"
     else:
         raise TimeTravelError(f"The snapshot time {text!r} has no form that is known.", rule="RD-011", way_out=_FORMS)
-    if not _is_real(digits):
+    if not _is_real(digits) and digits not in BOOTSTRAP_TIMES:
         raise TimeTravelError(f"The snapshot time {text!r} is no time of the calendar.", rule="RD-011", way_out=_FORMS)
     return digits
 

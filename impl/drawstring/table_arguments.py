@@ -74,6 +74,13 @@ def creation_arguments(
         OptionError: an option contradicts an argument.
 
     """
+    if options[BASE_PATH_PROPERTY]:
+        raise OptionError(
+            f"Option {BASE_PATH_PROPERTY!r} is {options[BASE_PATH_PROPERTY]!r}, and drawstring makes no table of files "
+            "that are there already.",
+            rule="CC-036",
+            way_out="Bootstrap it with Java Hudi, or leave the option out and insert the rows.",
+        )
     columns = _arrow_schema(schema)
     reserved = [name for name in columns.names if name in META_FIELDS]
     if reserved:

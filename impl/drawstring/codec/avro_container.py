@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import fastavro
@@ -20,6 +21,7 @@ from drawstring_spec.payloads import SCHEMAS
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
+_LONG = fastavro.parse_schema("long")
 
 
 def encode(schema_name: str, record: dict[str, Any], *, sync_marker: bytes) -> bytes:
@@ -84,6 +86,45 @@ def decode(content: bytes | memoryview, *, path: str) -> dict[str, Any]:
     if len(records) != 1 or not isinstance(records[0], dict):
         raise CorruptFileError(f"{path} holds {len(records)} records where one is expected", rule="TL-030")
     return records[0]
+
+
+def decode_many(contents: Sequence[bytes], *, path: str) -> list[dict[str, Any]]:
+    """Return the one record of each container; arguments and errors as `decode`.
+
+    Where many have one schema it is read once: it is most of what such a container holds.
+    """
+    found: list[dict[str, Any]] = []
+    header, schema = b"", None
+    for content in contents:
+        record = _record_behind(header, schema, content) if header and content.startswith(header) else None
+        if record is None:
+            record = decode(content, path=path)
+            header, schema = _header(content)
+        found.append(record)
+    return found
+
+
+def _header(content: bytes) -> tuple[bytes, Any]:
+    """Return what stands before the sync marker of a container that can be read, and its schema."""
+    stream = io.BytesIO(content)
+    schema = fastavro.parse_schema(fastavro.reader(stream).writer_schema)
+    return content[: stream.tell() - SYNC_BYTES], schema
+
+
+def _record_behind(header: bytes, schema: Any, content: bytes) -> dict[str, Any] | None:
+    """Return the one record of a container that begins so; None where it is not as such a container has to be."""
+    start = len(header) + SYNC_BYTES
+    stream = io.BytesIO(content)
+    stream.seek(start)
+    try:
+        count, size = (fastavro.schemaless_reader(stream, _LONG) for _ in range(2))
+        body = stream.tell()
+        record = fastavro.schemaless_reader(stream, schema)
+    except Exception:  # noqa: BLE001 -- whatever Avro says of damage, `decode` says it better
+        return None
+    end = stream.tell()
+    whole = count == 1 and end - body == size and content[end:] == content[len(header) : start]
+    return record if whole and isinstance(record, dict) else None
 
 
 def _write_long(out: io.BytesIO, value: int) -> None:

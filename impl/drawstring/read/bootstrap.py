@@ -66,12 +66,17 @@ def _sources(context: TableContext, files: Sequence[BaseFile]) -> dict[BaseFile,
     if not skeletons:
         return {}
     index = _open_index(context)
-    base_path = str(_decoded(index.file_info.get(INDEX_INFO, b"")).get("bootstrapBasePath") or "")
+    info = avro_container.decode(index.file_info.get(INDEX_INFO, b""), path=INDEX_FILE)
+    base_path = str(info.get("bootstrapBasePath") or "")
     if not base_path:
         raise _corrupt("does not say where the source files were")
     keys = {file: index_key(file.group.partition_path, file.group.file_id) for file in skeletons}
     values = index.get_many(list(keys.values()))
-    return {file: _source(context, base_path, file, values.get(key)) for file, key in keys.items()}
+    for file, key in keys.items():
+        if key not in values:
+            raise _corrupt(f"has no entry for the skeleton file {file.path!r}")
+    records = avro_container.decode_many([values[key] for key in keys.values()], path=INDEX_FILE)
+    return {file: _source(context, base_path, file, record) for file, record in zip(keys, records, strict=True)}
 
 
 def _open_index(context: TableContext) -> HFileReader:
@@ -94,10 +99,7 @@ def _open_index(context: TableContext) -> HFileReader:
     return HFileReader.from_bytes(content, path=INDEX_FILE)
 
 
-def _source(context: TableContext, base_path: str, file: BaseFile, value: bytes | None) -> SourceFile:
-    if value is None:
-        raise _corrupt(f"has no entry for the skeleton file {file.path!r}")
-    record = _decoded(value)
+def _source(context: TableContext, base_path: str, file: BaseFile, record: dict[str, Any]) -> SourceFile:
     status = _member(record, "bootstrapFileStatus")
     uri, size = _member(status, "path").get("uri"), status.get("length")
     if not isinstance(uri, str) or not isinstance(size, int) or size < 0:
@@ -121,10 +123,6 @@ def _path(uri: str) -> str:
     if path.startswith("//"):
         path = f"/{path[2:].partition('/')[2]}"
     return path.rstrip("/")
-
-
-def _decoded(container: bytes) -> dict[str, Any]:
-    return avro_container.decode(container, path=INDEX_FILE)
 
 
 def _member(record: dict[str, Any], name: str) -> dict[str, Any]:

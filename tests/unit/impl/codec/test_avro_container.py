@@ -97,3 +97,33 @@ def zigzag(number: int) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "long", number)
     return out.getvalue()
+
+
+def test_many_containers_have_the_records_that_each_has():
+    other = {**RECORD, "startRollbackTime": "20250101000000000", "totalFilesDeleted": 300}
+    contents = [
+        CONTENT,
+        avro_container.encode("HoodieRollbackMetadata", other, sync_marker=SYNC[::-1]),
+        avro_container.encode("HoodieSavepointMetadata", SAVEPOINT, sync_marker=SYNC),
+        CONTENT,
+    ]
+    found = avro_container.decode_many(contents, path="p")
+    assert found == [avro_container.decode(content, path="p") for content in contents]
+    assert [record.get("totalFilesDeleted") for record in found] == [0, 300, None, 0]
+
+
+SAVEPOINT = {"savepointedBy": "x", "savepointedAt": 1, "comments": "", "partitionMetadata": {}, "version": 1}
+
+
+def outcome(read):
+    try:
+        return read()
+    except CorruptFileError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("position", range(len(CONTENT) - 120, len(CONTENT)))
+def test_a_damaged_container_behind_another_is_read_as_it_is_alone(position):
+    damaged = CONTENT[:position] + bytes([CONTENT[position] ^ 0x5A]) + CONTENT[position + 1 :]
+    together = outcome(lambda: avro_container.decode_many([CONTENT, damaged], path="p")[1])
+    assert together == outcome(lambda: avro_container.decode(damaged, path="p"))

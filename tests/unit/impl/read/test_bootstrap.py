@@ -263,6 +263,13 @@ def test_the_option_is_refused_of_a_table_that_was_not_bootstrapped(tmp_path):
         ds.Table.open(str(tmp_path / "t"), options={BASE_PATH_PROPERTY: str(tmp_path)})
 
 
+def test_a_table_is_not_made_of_other_files(tmp_path):
+    schema = pa.schema([("id", pa.string())])
+    with pytest.raises(OptionError, match="makes no table"):
+        ds.Table.create(str(tmp_path / "t"), schema, record_key="id", options={BASE_PATH_PROPERTY: str(tmp_path)})
+    assert not (tmp_path / "t").exists()
+
+
 def test_a_place_where_nothing_is_has_no_source_files(table, tmp_path):
     path, _ = table.on_disk(tmp_path)
     with pytest.raises(CorruptFileError, match="is gone"):

@@ -19,9 +19,13 @@ from drawstring.hfile.reader import HFileReader
 from drawstring_spec.bootstrap import BASE_PATH_PROPERTY, INDEX_FILE, INDEX_INFO, SKELETON_TIME, index_key
 
 _KINDS: Final = {
-    "hoodie.bootstrap.index.type": "HFILE",
-    "hoodie.bootstrap.index.class": "org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex",
+    "hoodie.bootstrap.index.type": {"HFILE"},
+    "hoodie.bootstrap.index.class": {
+        "org.apache.hudi.common.bootstrap.index.HFileBootstrapIndex",
+        "org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex",
+    },
 }
+"""The index of HFiles, by the properties that name it; its class has moved."""
 _WAY_OUT: Final = "Restore the index from a copy, or bootstrap the table again; nothing was changed."
 
 
@@ -80,11 +84,11 @@ def _sources(context: TableContext, files: Sequence[BaseFile]) -> dict[BaseFile,
 
 
 def _open_index(context: TableContext) -> HFileReader:
-    for key, kind in _KINDS.items():
-        found = context.config.properties.get(key, kind)
-        if found != kind:
+    for key, known in _KINDS.items():
+        found = context.config.properties.get(key)
+        if found and found not in known:
             raise UnsupportedTableError(
-                f"The table {context.config.name!r} was bootstrapped with {key} {found}, not {kind}.",
+                f"The table {context.config.name!r} was bootstrapped with {key} {found}, not an index of HFiles.",
                 rule="RD-024",
                 way_out="Read it with Java Hudi.",
             )

@@ -165,10 +165,18 @@ def test_a_skeleton_file_that_the_index_lacks_is_named(table):
         read(table)
 
 
-def test_an_index_of_another_kind_is_refused(table):
-    table.change_properties({"hoodie.bootstrap.index.type": "NO_OP"})
-    with pytest.raises(UnsupportedTableError, match="NO_OP"):
+@pytest.mark.parametrize(("key", "value"), [("type", "NO_OP"), ("class", "com.example.Index")])
+def test_an_index_of_another_kind_is_refused(table, key, value):
+    table.change_properties({f"hoodie.bootstrap.index.{key}": value})
+    with pytest.raises(UnsupportedTableError, match=value):
         read(table)
+
+
+@pytest.mark.parametrize("package", ["index", "index.hfile"])
+def test_the_class_of_the_index_has_either_name(table, package):
+    name = f"org.apache.hudi.common.bootstrap.{package}.HFileBootstrapIndex"
+    table.change_properties({"hoodie.bootstrap.index.class": name, "hoodie.bootstrap.index.type": None})
+    assert own(read(table)) == ALL
 
 
 @pytest.mark.parametrize("value", [b"", b"Obj\x01\x02", b"\x00" * 99])

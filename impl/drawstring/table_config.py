@@ -60,8 +60,8 @@ class TableConfig:
         version: of the table format, 8.
         record_key_fields: fields of the record key, in their order; empty where keys are generated.
         partition_fields: partition columns, in the order of the path's segments; empty if unpartitioned.
-        partition_types: with the CUSTOM key generator one of ``SIMPLE``, ``TIMESTAMP`` per partition field,
-            else empty.
+        partition_types: with the CUSTOM key generator one of ``SIMPLE``, ``TIMESTAMP`` per partition field, where the
+            property has them; else empty.
         ordering_field: decides which of two records with one key stays; None if none is set.
         key_generator: how keys and partition paths are built.
         hive_style: partition folders are called ``field=value``.
@@ -125,6 +125,7 @@ class TableConfig:
         entries = _list(values, "hoodie.table.partition.fields")
         key_generator = _key_generator(values)
         custom = key_generator.value.startswith("CUSTOM")
+        typed = custom and ":" in "".join(entries[:1])
         ordering_field = values.get("hoodie.table.precombine.field") or None
         default_mode = MergeMode.EVENT_TIME_ORDERING if ordering_field else MergeMode.COMMIT_TIME_ORDERING
         return cls(
@@ -133,8 +134,8 @@ class TableConfig:
             table_type=_member(TableType, values, "hoodie.table.type", TableType.COPY_ON_WRITE),
             version=SUPPORTED_VERSION,
             record_key_fields=_list(values, "hoodie.table.recordkey.fields"),
-            partition_fields=tuple(e.rpartition(":")[0] for e in entries) if custom else entries,
-            partition_types=tuple(e.rpartition(":")[2].upper() for e in entries) if custom else (),
+            partition_fields=tuple(e.partition(":")[0] for e in entries) if custom else entries,
+            partition_types=tuple(e.partition(":")[2].upper() for e in entries) if typed else (),
             ordering_field=ordering_field,
             key_generator=key_generator,
             hive_style=_flag(values, "hoodie.datasource.write.hive_style_partitioning"),

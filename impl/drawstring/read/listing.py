@@ -46,7 +46,8 @@ def data_files(context: TableContext, metadata: MetadataTable | None) -> tuple[l
     """
     # A name is parsed once, wherever it comes from: only data files are told apart here.
     if metadata is None or FILES not in metadata:
-        return _parsed(_on_storage(context.ports.storage), context.config.base_file_extensions)
+        listed = _on_storage(context.ports.storage, partitioned=bool(context.config.partition_fields))
+        return _parsed(listed, context.config.base_file_extensions)
     return _parsed(_in_metadata(metadata), context.config.base_file_extensions)
 
 
@@ -92,8 +93,11 @@ def list_partitions(storage: Storage) -> list[str]:
     return sorted(_partitions(storage))
 
 
-def _on_storage(storage: Storage) -> Iterator[_Listed]:
+def _on_storage(storage: Storage, *, partitioned: bool) -> Iterator[_Listed]:
     partitions = _partitions(storage)
+    if not partitions and not partitioned:
+        # As in Java, an unpartitioned table is its base folder, even if the folder's metafile got lost.
+        partitions = {"": list(storage.list(""))}
     for partition_path in sorted(partitions):
         for status in partitions[partition_path]:
             yield partition_path, status.path, status.size

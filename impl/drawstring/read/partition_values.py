@@ -16,6 +16,7 @@ from pyarrow import types as pat
 
 from drawstring.errors import CorruptFileError
 from drawstring.table_config import TableConfig
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 from drawstring_spec.key_generators import KeyGenerator
 from drawstring_spec.partition_paths import DEFAULT_PARTITION, unescape
 
@@ -31,15 +32,23 @@ def fields_as_text(config: TableConfig) -> tuple[str, ...]:
 
 
 def fields_from_file(config: TableConfig) -> tuple[str, ...]:
-    """Return the partition columns whose values cannot be had from the path: formatted timestamps.
+    """Return the partition columns whose values the path does not give: formatted timestamps, and the ordering field.
 
+    None are where writers leave partition columns out of the files: not even those that a file has, nor formatted ones.
     Java looks into the path for those of a custom key generator, as well, and cannot read the table where it is
     formatted in a way that the column's type does not understand.
+
+    Source: Java ``HoodieBaseHadoopFsRelationFactory.partitionColumnsToRead``.
     """
-    if config.key_generator.base is KeyGenerator.TIMESTAMP:
-        return config.partition_fields
-    pairs = zip(config.partition_fields, config.partition_types, strict=False)
-    return tuple(field for field, kind in pairs if kind == _TIMESTAMP)
+    if config.drop_partition_columns or config.properties.get(BASE_PATH_PROPERTY):
+        return ()
+    fields = config.partition_fields
+    untyped = config.key_generator.base is KeyGenerator.CUSTOM and not config.partition_types
+    if config.key_generator.base is KeyGenerator.TIMESTAMP or untyped:
+        return fields
+    pairs = zip(fields, config.partition_types, strict=False)
+    formatted = {field for field, kind in pairs if kind == _TIMESTAMP}
+    return tuple(field for field in fields if field in formatted or field == config.ordering_field)
 
 
 def partition_values(config: TableConfig, schema: pa.Schema, partition_path: str) -> dict[str, pa.Scalar]:
@@ -57,13 +66,20 @@ def partition_values(config: TableConfig, schema: pa.Schema, partition_path: str
     fields = config.partition_fields
     if not fields or not partition_path:
         return {}
-    texts = _texts(fields, partition_path)
-    from_file = fields_from_file(config)
+    texts = dict.fromkeys(fields, partition_path) if _is_whole_path(config) else _texts(fields, partition_path)
+    from_file, as_text = fields_from_file(config), fields_as_text(config)
+    kinds = {f: pa.string() if f in as_text else schema.field(f).type for f in fields if f in schema.names}
     return {
-        field: _scalar(text, schema.field(field).type, field, partition_path)
+        field: _scalar(text, kinds[field], field, partition_path)
         for field, text in texts.items()
-        if field not in from_file and field in schema.names and _has_text_form(schema.field(field).type)
+        if field not in from_file and field in kinds and _has_text_form(kinds[field])
     }
+
+
+def _is_whole_path(config: TableConfig) -> bool:
+    """Whether each partition column has the path itself: times that were no texts, formatted by a key generator."""
+    kind = config.properties.get("hoodie.keygen.timebased.timestamp.type")
+    return config.key_generator.base is KeyGenerator.TIMESTAMP and kind not in (None, "DATE_STRING")
 
 
 def _texts(fields: tuple[str, ...], partition_path: str) -> dict[str, str | None]:

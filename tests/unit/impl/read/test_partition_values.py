@@ -96,6 +96,28 @@ def test_of_a_custom_key_generator_only_the_formatted_timestamps_are_read_from_t
     assert values("a/2023", fields=("x", "y"), **changes) == {"x": "a"}
 
 
+def test_of_a_custom_key_generator_without_types_all_columns_are_read_from_the_file():
+    assert values("a/2023", fields=("x", "y"), key_generator=KeyGenerator.CUSTOM) == {}
+
+
+def test_the_ordering_field_is_read_from_the_file_though_it_is_a_partition_column():
+    assert values("a/b", fields=("x", "y"), ordering_field="y") == {"x": "a"}
+
+
+@pytest.mark.parametrize("properties", [{}, {"hoodie.keygen.timebased.timestamp.type": "DATE_STRING"}])
+def test_columns_that_writers_left_out_of_the_files_have_the_folders_names(properties):
+    left_out = {"drop_partition_columns": True, "properties": properties}
+    assert values("a/b", fields=("x", "y"), ordering_field="y", **left_out) == {"x": "a", "y": "b"}
+    timed = {"key_generator": KeyGenerator.TIMESTAMP, "kind": pa.int64(), **left_out}
+    assert values("d=20231114", fields=("d",), **timed) == {"d": "20231114"}
+
+
+def test_a_column_of_formatted_numbers_that_was_left_out_has_the_whole_path():
+    properties = {"hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS"}
+    timed = {"key_generator": KeyGenerator.TIMESTAMP, "drop_partition_columns": True, "properties": properties}
+    assert values("d=20231114", fields=("d",), **timed) == {"d": "d=20231114"}
+
+
 def test_only_a_timestamp_key_generators_columns_come_back_as_text():
     custom = replace(CONFIG, key_generator=KeyGenerator.CUSTOM, partition_fields=("x",), partition_types=("TIMESTAMP",))
     assert fields_as_text(custom) == ()

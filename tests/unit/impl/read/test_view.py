@@ -152,6 +152,14 @@ def test_an_unpartitioned_table_is_its_base_folder(table):
     assert list_partitions(table.storage) == [""]
 
 
+def test_an_unpartitioned_table_is_its_base_folder_though_the_metafile_got_lost():
+    table = HandMadeTable(partition_by=())
+    table.base_file("", "f-0", 1)
+    table.commit(1, 2)
+    table.storage.delete(".hoodie_partition_metadata")
+    assert slices(table) == {("", "f-0"): at(1)}
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "part-0.snappy.parquet", "f-1_0-0-0_20240101000000001.orc", "_SUCCESS"])
 def test_a_file_that_is_no_base_file_is_passed_over(table, name):
     table.base_file("a", "f-0", 1)

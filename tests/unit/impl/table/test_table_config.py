@@ -37,6 +37,12 @@ def test_a_custom_key_generators_partition_fields_have_types():
     assert loaded.partition_types == ("SIMPLE", "TIMESTAMP")
 
 
+def test_a_custom_key_generators_partition_fields_without_types_keep_their_names():
+    properties = {**load_case("keygen_custom").table_properties, "hoodie.table.partition.fields": "cat,evt"}
+    loaded = TableConfig.from_properties(properties)
+    assert (loaded.partition_fields, loaded.partition_types) == (("cat", "evt"), ())
+
+
 @pytest.mark.parametrize("version", ["6", "9", "eight", ""])
 def test_another_version_is_refused(version):
     with pytest.raises(UnsupportedTableError, match=version or "none"):

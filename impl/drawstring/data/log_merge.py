@@ -36,6 +36,8 @@ class LogBatch:
         deleted: which entries are deletes.
         absolute: which deletes win over everything before them, whatever its ordering value.
         present: names of the columns that the block's records carry; None for all (no partial update).
+        overrules: whether its deletes win over what log files say before, whatever the ordering values; over rows of
+            the base file they need not.
 
     """
 
@@ -45,6 +47,7 @@ class LogBatch:
     deleted: Mask
     absolute: Mask
     present: frozenset[str] | None = None
+    overrules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,10 @@ def winners(batches: Sequence[LogBatch]) -> Winners:
     encoded = pc.dictionary_encode(keys)
     if len(encoded.dictionary) == len(keys):  # as a log file of one commit has them: there is nothing to merge
         return Winners(keys, deleted, absolute, ordering, rows)
-    chosen = _last_of_each(encoded.indices.to_numpy().astype(np.int64), absolute, ordering)
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    counting = np.flatnonzero(counting_entries(batches, codes))
+    among = None if ordering is None else ordering.take(pa.array(counting))
+    chosen = counting[_last_of_each(codes[counting], absolute[counting], among)]
     taken = pa.array(chosen)
     return Winners(
         keys=keys.take(taken),
@@ -125,6 +131,38 @@ def winners(batches: Sequence[LogBatch]) -> Winners:
         ordering=None if ordering is None else ordering.take(taken),
         rows=rows[chosen],
     )
+
+
+def counting_entries(batches: Sequence[LogBatch], codes: Rows) -> Mask:
+    """Which log entries are compared by their ordering values at all.
+
+    Two kinds of entries of delete blocks are not, in Java's ``doProcessNextDeletedRecord``. One that comes upon an
+    absolute delete changes nothing. One whose ordering value is of another Java class than those of records, though the
+    column has one type, takes away everything before it.
+
+    Args:
+        batches: oldest first.
+        codes: numbers of the keys of all their entries.
+
+    """
+    absolute = np.concatenate([b.absolute for b in batches])
+    listed = np.concatenate([np.full(len(b.keys), b.rows is None) for b in batches])
+    weak = listed & ~absolute
+    if not weak.any():
+        return np.ones(len(codes), np.bool_)
+    overrules = weak & np.concatenate([np.full(len(b.keys), b.overrules) for b in batches])
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
+    lengths = np.diff(np.append(starts, len(order)))
+    place, first = np.arange(len(order)), np.repeat(starts, lengths)
+    # The last absolute delete, and the last entry of a data block, up to each entry of the key.
+    last_absolute = np.maximum.accumulate(np.where(absolute[order], place, -1))
+    last_record = np.maximum.accumulate(np.where(listed[order], -1, place))
+    idle = weak[order] & (last_absolute >= first) & (last_absolute > last_record)
+    last_over = np.maximum.reduceat(np.where(overrules[order] & ~idle, place, -1), starts)
+    counting = np.empty(len(order), np.bool_)
+    counting[order] = ~idle & (place >= np.repeat(last_over, lengths))
+    return counting
 
 
 def _last_of_each(codes: Rows, absolute: Mask, ordering: pa.Array | None) -> Rows:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drawstring.data.key_texts import single_chunk
-from drawstring.data.log_merge import LogBatch, Mask, Rows, first_matches
+from drawstring.data.log_merge import LogBatch, Mask, Rows, counting_entries, first_matches
 from drawstring.data.payloads.choice import Pairs, Rule, marked
 from drawstring.errors import InputError
 
@@ -90,7 +90,12 @@ class FieldByField:
         """
         ranks, self._ordering = _ranks(batches)
         states = [_state_of(batch, rank, schema) for batch, rank in zip(batches, ranks, strict=True)]
-        self._log = _folded(_concat(states), merger)
+        entries = _concat(states)
+        codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
+        counting = counting_entries(batches, codes)
+        if not counting.all():
+            entries, codes = _take(entries, np.flatnonzero(counting)), codes[counting]
+        self._log = _folded(entries, codes, merger)
         self._merger = merger
         self._unseen: Mask = np.ones(len(self._log.keys), np.bool_)
 
@@ -152,9 +157,8 @@ def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
     return _State(batch.keys, taken, present, rank, batch.deleted, batch.absolute)
 
 
-def _folded(entries: _State, merger: Merger | PayloadMerge | None) -> _State:
-    """Fold the entries of each key in their order; keys come in the order of their first entries."""
-    codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
+def _folded(entries: _State, codes: Rows, merger: Merger | PayloadMerge | None) -> _State:
+    """Fold the entries of each key in their order; keys come in the order of their numbers, `codes`."""
     return _at_once(entries, codes) if merger is None else _in_rounds(entries, codes, merger)
 
 

@@ -225,7 +225,7 @@ def _batch(block: LogBlock, query: SliceQuery, *, positional: bool) -> LogBatch:
 def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
     deletes = delete_records(block)
     everything = np.ones(deletes.num_rows, np.bool_)
-    ordering, absolute = None, everything
+    ordering, absolute, overrules = None, everything, False
     if query.rules.by_event_time:
         kind = _ordering_type(query)
         values = _of_own_class(single_chunk(deletes.column("ordering")), kind)
@@ -235,7 +235,10 @@ def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
             absolute = everything
             values = pa.nulls(len(values), kind)
         ordering = comparable(pc.if_else(pa.array(absolute), pa.scalar(None, values.type), values), kind)
-    return LogBatch(single_chunk(deletes.column("record_key")), None, ordering, everything, absolute)
+        # Spark has texts and decimals in classes of its own, those of delete blocks are Java's: they do not compare.
+        overrules = pa.types.is_string(kind) or pa.types.is_decimal(kind)
+    keys = single_chunk(deletes.column("record_key"))
+    return LogBatch(keys, None, ordering, everything, absolute, overrules=overrules)
 
 
 def _of_own_class(values: pa.Array, kind: pa.DataType) -> pa.Array:

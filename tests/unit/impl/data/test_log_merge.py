@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drawstring.data import partial_merge
@@ -83,6 +85,51 @@ def test_records_merge_as_they_would_one_by_one_whatever_the_parts(base, blocks,
     log = merge([batch(block, by_event_time=by_event_time) for block in blocks], SCHEMA)
     found = merged(log, base_table(base), by_event_time=by_event_time, part_rows=part_rows)
     assert as_dict(found) == one_by_one(base, blocks, by_event_time=by_event_time)
+
+
+LISTED = st.tuples(KEYS, st.sampled_from(["delete", "absolute"]), ORDER, VALUE)
+OF_KINDS = st.one_of(
+    st.tuples(st.just("records"), st.lists(entries(), min_size=1, max_size=5)),
+    st.tuples(st.sampled_from(["deletes", "deletes of another class"]), st.lists(LISTED, min_size=1, max_size=5)),
+)
+
+
+def as_java_processes(blocks):
+    """What Java's buffer holds of each key after blocks of records and of deletes; see ``FileGroupRecordBuffer``."""
+    log = {}
+    for kind_of_block, block in blocks:
+        for key, kind, order, value in block:
+            old = log.get(key)
+            if old is not None and kind_of_block == "records" and kind != "absolute" and order < old[1]:
+                continue
+            if old is not None and kind_of_block != "records" and kind != "absolute":
+                compares = kind_of_block == "deletes"
+                if old[0] == "absolute" or (compares and old[1] > order):
+                    continue
+            log[key] = (kind, 0 if kind == "absolute" else order, value)
+    return log
+
+
+def block_of(kind_of_block, block):
+    """A block of records, which may be deletes by themselves, or one that lists deletes."""
+    made = batch([(k, kind, 0 if kind == "absolute" else o, v) for k, kind, o, v in block], by_event_time=True)
+    return made if kind_of_block == "records" else replace(made, rows=None, overrules=kind_of_block != "deletes")
+
+
+@pytest.mark.parametrize("merge", [WholeRecords, FieldByField])
+@given(base=BASES, blocks=st.lists(OF_KINDS, min_size=1, max_size=5))
+@example(base={"a": (9, 9)}, blocks=[("deletes", [("a", "absolute", 0, 0)]), ("deletes", [("a", "delete", 3, 0)])])
+@example(base={}, blocks=[("records", [("a", "row", 3, 1)]), ("deletes of another class", [("a", "delete", 2, 0)])])
+def test_entries_of_delete_blocks_merge_as_java_processes_them(base, blocks, merge):
+    found = merged(merge([block_of(*block) for block in blocks], SCHEMA), base_table(base))
+    expected = dict(base)
+    for key, (kind, order, value) in as_java_processes(blocks).items():
+        if kind != "absolute" and key in base and base[key][0] > order:
+            continue
+        expected.pop(key, None)
+        if kind == "row":
+            expected[key] = (order, value)
+    assert as_dict(found) == expected
 
 
 def partial(block, columns, *, by_event_time=True):

@@ -126,6 +126,37 @@ def test_a_delete_whose_value_is_of_another_type_removes_whatever_is_there(order
     assert rows_left(ordering) == 0
 
 
+def rows_left_in_log(kind, value, ordering) -> int:
+    """How many rows are left where only log files have a key: a record with `value`, then a delete with `ordering`."""
+    schema = SCHEMA.set(1, pa.field("n", kind))
+    avro = json.loads(avro_text(schema))
+    avro["fields"].insert(0, {"name": "_hoodie_record_key", "type": ["null", "string"], "default": None})
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, avro, {"_hoodie_record_key": "k", "id": "k", "n": value, "day": "p"})
+    content = (3).to_bytes(4, "big") + (1).to_bytes(4, "big") + len(out.getvalue()).to_bytes(4, "big") + out.getvalue()
+    record = block(BlockType.AVRO_DATA, {HeaderKey.INSTANT_TIME: at(3), HeaderKey.SCHEMA: json.dumps(avro)}, content)
+    table = HandMadeTable(schema=schema, properties=BY_EVENT_TIME)
+    table.base_file("p", "f-0", 1, schema.empty_table())
+    table.commit(1, 2, schema=avro_text(schema))
+    table.storage.put(f"p/.f-0_{at(3)}.log.1_0-0-0", record + delete_block(ordering))
+    table.commit(3, 4, schema=avro_text(schema))
+    context = table.context()
+    return read_snapshot(context, load_snapshot(context)).num_rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "ordering", "left"),
+    [
+        (pa.int64(), 7, wrapped("LongWrapper", 6), 1),
+        (pa.string(), "7", wrapped("StringWrapper", "6"), 0),
+        (pa.decimal128(10, 2), Decimal("7.00"), wrapped("DecimalWrapper", Decimal(6).quantize(Decimal("1e-15"))), 0),
+    ],
+    ids=["numbers compare", "texts do not", "decimals do not"],
+)
+def test_a_delete_wins_over_a_record_of_a_log_file_whose_class_java_does_not_compare(kind, value, ordering, left):
+    assert rows_left_in_log(kind, value, ordering) == left
+
+
 @pytest.mark.parametrize(("operation", "left"), [("D", 0), ("-U", 0), ("I", 1), ("+U", 1), (None, 1)])
 def test_a_record_whose_kind_of_change_is_a_delete_is_no_row_though_the_table_does_not_list_the_column(operation, left):
     record = {"id": "k", "n": 8, "day": "p", "_hoodie_operation": operation}

@@ -11,6 +11,7 @@ from interop import (
     unseen_merging,
     unseen_partitions,
     unseen_payloads,
+    unseen_readers,
     unseen_writers,
 )
 from interop.unseen_story import STORIES
@@ -25,5 +26,6 @@ __all__ = [
     "unseen_merging",
     "unseen_partitions",
     "unseen_payloads",
+    "unseen_readers",
     "unseen_writers",
 ]

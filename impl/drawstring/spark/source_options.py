@@ -72,7 +72,7 @@ class ReadRequest:
 
         Raises:
             OptionError: an option is unknown, not honoured, contradicts another, or there is no path.
-            InputError: the start or end of a range has no form that is known, or the end lies before the start.
+            InputError: the start or end of a range has no form that is known.
 
         """
         location, raw = table_location(given)

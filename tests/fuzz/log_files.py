@@ -21,7 +21,7 @@ from drawstring.log_files.decode import (
     data_records,
     delete_records,
     header_summary,
-    is_commit_time,
+    is_default_ordering,
     record_positions,
 )
 from drawstring.log_files.scan import Visible, visible_blocks
@@ -68,7 +68,7 @@ def _read_block(block: LogBlock) -> list[str]:
         answer.append(described(data_records(block)))
     elif block.type is BlockType.DELETE:
         deletes = delete_records(block)
-        answer += [described(deletes), str(is_commit_time(deletes).sum())]
+        answer += [described(deletes), str(is_default_ordering(deletes.column("ordering").combine_chunks()).sum())]
     positions = record_positions(block)
     answer += [str(positions), *header_summary(block)]
     return answer

@@ -113,7 +113,7 @@ def delete_records(block: LogBlock) -> pa.Table:
 
     Returns:
         Columns ``record_key``, ``partition_path`` (texts) and ``ordering``: the ordering values in their own type, all
-        null where none has one. A delete by commit time has an integer 0 there; see `is_commit_time`.
+        null where none has one. A delete by commit time has an integer 0 there; see `is_default_ordering`.
 
     Raises:
         CorruptFileError: the content is no list of deletes.
@@ -246,14 +246,18 @@ def _deletes_of_many_branches(block: LogBlock, payload: memoryview) -> pa.Table:
     )
 
 
-def is_commit_time(deletes: pa.Table) -> npt.NDArray[np.bool_]:
-    """Which deletes win over everything before them: those without an ordering value, or with the integer 0."""
-    ordering = deletes.column("ordering")
+def is_default_ordering(ordering: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which ordering values of deletes make them win over everything before them: none, or the integer 0.
+
+    An ``int`` column and a date are integers in Java, a ``long`` is not. Source: Java
+    ``BufferedRecord.isCommitTimeOrderingDelete``, ``OrderingValues``.
+    """
     if pa.types.is_null(ordering.type):
-        return np.ones(deletes.num_rows, np.bool_)
+        return np.ones(len(ordering), np.bool_)
     missing = np.asarray(ordering.is_null()).astype(np.bool_)
-    if pa.types.is_int32(ordering.type):
-        return missing | np.asarray(pc.fill_null(pc.equal(ordering, 0), True)).astype(np.bool_)
+    if pa.types.is_int32(ordering.type) or pa.types.is_date32(ordering.type):
+        zero = pc.equal(ordering.cast(pa.int32()), 0)
+        return missing | np.asarray(pc.fill_null(zero, True)).astype(np.bool_)
     return missing
 
 

@@ -22,7 +22,7 @@ from drawstring.data.record_keys import record_keys
 from drawstring.errors import CorruptFileError, NotFoundError
 from drawstring.files import LogFile
 from drawstring.log_files.blocks import LogBlock, read_blocks
-from drawstring.log_files.decode import data_records, delete_records, is_commit_time, is_partial
+from drawstring.log_files.decode import data_records, delete_records, is_default_ordering, is_partial
 from drawstring.log_files.scan import Visible, visible_blocks
 from drawstring.ports import Storage, TaskContext
 from drawstring.read.base_query import FileQuery, base_file_parts, read_base_file
@@ -229,7 +229,7 @@ def _deletes(block: LogBlock, query: SliceQuery) -> LogBatch:
     if query.rules.by_event_time:
         kind = _ordering_type(query)
         values = _of_own_class(single_chunk(deletes.column("ordering")), kind)
-        absolute = is_commit_time(deletes)
+        absolute = is_default_ordering(single_chunk(deletes.column("ordering")))
         if not pa.types.is_null(values.type) and values.type != kind:
             # Java compares only values of one class; a delete of another class wins.
             absolute = everything
@@ -287,8 +287,7 @@ def _as_batch(
     absolute = deleted.copy()
     if ordering is not None and deleted.any():
         own = single_chunk(rows.column(str(rules.ordering_field)))
-        # A delete in a data block is absolute where its ordering value is Java's default.
-        absolute &= np.asarray(own.is_null()).astype(np.bool_)
+        absolute &= is_default_ordering(own)
     if deleted.any():
         rows = rows.filter(pa.array(~deleted))
     return LogBatch(keys, rows, ordering, deleted, absolute, present)

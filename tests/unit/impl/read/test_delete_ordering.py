@@ -54,18 +54,22 @@ def rows_left(ordering, kind=None) -> int:
     return read_snapshot(context, load_snapshot(context)).num_rows
 
 
-def rows_left_by_records(*records: dict, more: pa.Field | None = None, **properties: str) -> list[dict]:
+def rows_left_by_records(
+    *records: dict, more: pa.Field | None = None, kind: pa.DataType | None = None, **properties: str
+) -> list[dict]:
     """What is left of a file with the row `k` by a data block of records that keep their kind of change.
 
-    `more` is one more column of the table, which is null in the file.
+    `more` is one more column of the table, which is null in the file; `kind` is the type of `n`.
     """
-    columns = SCHEMA if more is None else SCHEMA.append(more)
+    columns = SCHEMA if kind is None else SCHEMA.set(1, pa.field("n", kind))
+    columns = columns if more is None else columns.append(more)
     own = [] if more is None else [(more.name, "boolean" if more.type == pa.bool_() else "string")]
-    fields = [("_hoodie_record_key", "string"), ("_hoodie_operation", "string"), *AVRO_COLUMNS, *own]
+    named = [(name, "int" if name == "n" and kind == pa.int32() else type_) for name, type_ in AVRO_COLUMNS]
+    fields = [("_hoodie_record_key", "string"), ("_hoodie_operation", "string"), *named, *own]
     schema = {
         "type": "record",
         "name": "r",
-        "fields": [{"name": name, "type": ["null", kind], "default": None} for name, kind in fields],
+        "fields": [{"name": name, "type": ["null", type_], "default": None} for name, type_ in fields],
     }
     content = (3).to_bytes(4, "big") + len(records).to_bytes(4, "big")
     for record in records:
@@ -165,6 +169,12 @@ def test_a_record_whose_kind_of_change_is_a_delete_is_no_row_though_the_table_do
 
 def test_a_deleting_record_that_is_older_than_the_row_leaves_it():
     assert rows_left_by_records({"id": "k", "n": 6, "day": "p", "_hoodie_operation": "D"}) == [{"id": "k", "n": 7}]
+
+
+@pytest.mark.parametrize(("kind", "left"), [(pa.int32(), 0), (pa.int64(), 1)], ids=["an int", "a long"])
+def test_a_deleting_record_with_the_integer_0_removes_whatever_is_there(kind, left):
+    record = {"id": "k", "n": 0, "day": "p", "_hoodie_operation": "D"}
+    assert len(rows_left_by_records(record, kind=kind)) == left
 
 
 @pytest.mark.parametrize(("says", "left"), [(True, 0), (False, 1), (None, 1)])

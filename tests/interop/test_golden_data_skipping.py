@@ -75,7 +75,7 @@ def test_a_filter_beyond_all_values_opens_no_file_of_a_golden_table(tmp_path, mo
     case = next(case for case in CASES if case.name == "index_col_stats_cow")
     table = ds.Table.open(str(case.extract(tmp_path / case.name)))
     rows = table.read()
-    monkeypatch.setattr("drawstring.read.base_query.open_row_file", None)
+    monkeypatch.setattr("drawstring.read.base_query.open_rows", None)
     beyond = pc.field("ts") > pc.max(rows["ts"])
     assert difference(table.read(filter=beyond), rows.slice(0, 0)) == ""
 

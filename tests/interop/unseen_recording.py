@@ -22,6 +22,7 @@ import drawstring as ds
 from drawstring_conformance.compare import difference
 from drawstring_conformance.compare_changes import change_difference
 from drawstring_conformance.vectors import Case, Query, QueryType, load_case
+from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 from interop.java.client import JavaHudi, JavaHudiError
 
 TYPE: Final = "hoodie.datasource.query.type"
@@ -154,7 +155,8 @@ class Recorder:
             "hudi_version": "1.0.2",
             "table_type": self.properties["hoodie.table.type"],
             "options": dict(self.options),
-            "table_properties": self.properties,
+            # Where the source files lay is a path of the machine that recorded the case.
+            "table_properties": {k: v for k, v in self.properties.items() if k != BASE_PATH_PROPERTY},
             "queries": self.queries,
             "failed_queries": self.refused,
             **({"filtered_queries": self.filtered} if self.filtered else {}),
@@ -179,7 +181,7 @@ def unpack(case: Case, folder: Path) -> tuple[Path, dict[str, str]]:
     source = folder / f"{case.name}_source"
     with zipfile.ZipFile(case.folder / _SOURCE) as archive:
         archive.extractall(source)
-    return path, {"hoodie.bootstrap.base.path": str(source)}
+    return path, {BASE_PATH_PROPERTY: str(source)}
 
 
 def java_options(query: Mapping[str, Any]) -> dict[str, str]:

@@ -96,7 +96,8 @@ def decode_many(contents: Sequence[bytes], *, path: str) -> list[dict[str, Any]]
     found: list[dict[str, Any]] = []
     header, schema = b"", None
     for content in contents:
-        record = _record_behind(header, schema, content) if header and content.startswith(header) else None
+        behind = header and content.startswith(header)
+        record = _record_behind(header, schema, content, path=path) if behind else None
         if record is None:
             record = decode(content, path=path)
             header, schema = _header(content)
@@ -111,7 +112,7 @@ def _header(content: bytes) -> tuple[bytes, Any]:
     return content[: stream.tell() - SYNC_BYTES], schema
 
 
-def _record_behind(header: bytes, schema: Any, content: bytes) -> dict[str, Any] | None:
+def _record_behind(header: bytes, schema: Any, content: bytes, *, path: str) -> dict[str, Any] | None:
     """Return the one record of a container that begins so; None where it is not as such a container has to be."""
     start = len(header) + SYNC_BYTES
     stream = io.BytesIO(content)
@@ -120,8 +121,9 @@ def _record_behind(header: bytes, schema: Any, content: bytes) -> dict[str, Any]
         count, size = (fastavro.schemaless_reader(stream, _LONG) for _ in range(2))
         body = stream.tell()
         record = fastavro.schemaless_reader(stream, schema)
-    except Exception:  # noqa: BLE001 -- whatever Avro says of damage, `decode` says it better
-        return None
+    except Exception:
+        decode(content, path=path)  # says what is damaged
+        raise
     end = stream.tell()
     whole = count == 1 and end - body == size and content[end:] == content[len(header) : start]
     return record if whole and isinstance(record, dict) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from drawstring.doctor.examination import Examination, file_name
 from drawstring.doctor.findings import BlockedError, Problem, Severity, check
 from drawstring.errors import FormatError
-from drawstring.timeline.archived import MAX_MANIFEST_BYTES, history_folder
+from drawstring.timeline.archived import MAX_MANIFEST_BYTES, ArchivedInstant, history_folder
 from drawstring_spec.layout import HISTORY_VERSION_FILE
 from drawstring_spec.names import ArchivedTimelineFileName, ManifestFileName
 
@@ -16,6 +16,11 @@ from drawstring_spec.names import ArchivedTimelineFileName, ManifestFileName
 def _names(table: Examination) -> list[str]:
     prefix = f"{history_folder(table.config)}/"
     return [path.removeprefix(prefix) for path in table.files if path.startswith(prefix)]
+
+
+def _entries(table: Examination) -> tuple[ArchivedInstant, ...]:
+    """All that files hold, in whichever of them it counts."""
+    return (*table.archived.entries, *table.archived.superseded)
 
 
 def _versions(names: list[str]) -> set[int]:
@@ -62,7 +67,7 @@ def archive_version(table: Examination) -> Iterator[Problem]:
 def archive_files(table: Examination) -> Iterator[Problem]:
     """A file that no manifest names, not even an older one that readers may be at, is left from a crash."""
     names = _names(table)
-    known = {file_name(entry.file.path) for entry in table.archived.entries}
+    known = {file_name(entry.file.path) for entry in _entries(table)}
     for version in _versions(names):
         known.update(_files_of(table, ManifestFileName(version).format()))
     for name in names:
@@ -90,7 +95,7 @@ def _files_of(table: Examination, manifest: str) -> Iterator[str]:
 def archive_names(table: Examination) -> Iterator[Problem]:
     """Least and greatest requested time are those of the file's name: readers skip files by them."""
     times: dict[str, list[str]] = {}
-    for entry in table.archived.entries:
+    for entry in _entries(table):
         times.setdefault(entry.file.path, []).append(entry.instant.requested_time)
     for path, requested in times.items():
         name = ArchivedTimelineFileName.parse(file_name(path))

@@ -61,10 +61,13 @@ class ArchivedTimeline:
 
     Attributes:
         entries: sorted by requested time, then action.
+        superseded: those of which a later file has the requested time and action again. Java's metadata table takes
+            its first times anew, once they are archived, for an index that is made later.
 
     """
 
     entries: tuple[ArchivedInstant, ...] = ()
+    superseded: tuple[ArchivedInstant, ...] = ()
 
     @property
     def instants(self) -> tuple[Instant, ...]:
@@ -109,8 +112,14 @@ def load_archived(storage: Storage, config: TableConfig, *, since: str | None = 
 
     """
     tables = _tables(storage, config, lambda file: since is None or _last_time(file) >= since)
-    found = {(e.instant.requested_time, e.instant.action): e for file, table in tables for e in _entries(file, table)}
-    return ArchivedTimeline(tuple(found[key] for key in sorted(found)))
+    found: dict[tuple[str, Action], ArchivedInstant] = {}
+    superseded = []
+    for entry in (entry for file, table in tables for entry in _entries(file, table)):
+        key = entry.instant.requested_time, entry.instant.action
+        if key in found:
+            superseded.append(found[key])
+        found[key] = entry
+    return ArchivedTimeline(tuple(found[key] for key in sorted(found)), tuple(superseded))
 
 
 def archived_completion_times(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import drawstring as ds
 from drawstring.doctor import Severity, examine
 from drawstring.options import Options
 from drawstring.runtime import production_ports
-from drawstring_conformance.vectors import load_cases
+from drawstring_conformance.vectors import load_case, load_cases
 
 PENDING_WRITE = "pending-writes"
 TRUE_FINDINGS = {
@@ -53,3 +56,24 @@ def test_a_table_of_ours_has_no_finding(table_uri):
 def test_an_empty_table_of_ours_has_no_finding(table_uri):
     ds.Table.create(table_uri, pa.schema([("id", pa.string())]), record_key="id")
     assert examine(production_ports(table_uri, Options.parse({})), deep=True).is_healthy
+
+
+def test_times_that_are_archived_twice_are_no_finding(tmp_path):
+    """Java's metadata table takes its first times anew for an index that is made after they were archived."""
+    path = load_case("archival_lsm").extract(tmp_path / "t")
+    history = path / ".hoodie" / "timeline" / "history"
+    manifest = history / f"manifest_{(history / '_version_').read_text().strip()}"
+    entries = json.loads(manifest.read_text())
+    name = entries["files"][0]["fileName"]
+    times = pq.read_table(history / name)
+    first = times["instantTime"][0].as_py()
+    again = f"{first}_{first}_0.parquet"
+    assert times.num_rows > 1
+    pq.write_table(times.slice(0, 1), history / again)
+    entries["files"].append({"fileName": again, "fileLen": (history / again).stat().st_size})
+    manifest.write_text(json.dumps(entries))
+
+    checks = frozenset({"archive-names", "archive-files"})
+    report = examine(production_ports(str(path), Options.parse({})), only=checks)
+
+    assert report.is_healthy, report

@@ -53,7 +53,7 @@ class Struct(dict[int, Any]):
     def items_of(self, field: int, kind: type) -> list[Any]:
         """Elements of a list, all of one type; none where there is no such field."""
         value = self.get(field, [])
-        if not isinstance(value, list) or not all(type(item) is kind for item in value):
+        if not isinstance(value, list) or not set(map(type, value)) <= {kind}:
             raise ValueError(f"field {field} of the structure at byte {self.start} is no list of its type")
         return value
 
@@ -160,6 +160,11 @@ def _list(raw: Raw, at: int, depth: int) -> tuple[list[Any], int]:
 
 def _texts(raw: Raw, count: int, at: int) -> tuple[list[bytes], int]:
     """Texts of a list, such as the bounds of all pages of a column, and the position behind them."""
+    step = raw[at] + 1
+    content = bytes(raw[at : at + count * step])
+    if step <= 0x80 and len(content) == count * step and content[::step] == bytes([step - 1]) * count:
+        # All are equally long, as keys mostly are: it is known where each stands.
+        return [content[head + 1 : head + step] for head in range(0, len(content), step)], at + len(content)
     values = []
     for _ in range(count):
         size = raw[at]

@@ -7,7 +7,7 @@ own, in memory. Files are untrusted: what cannot be read is a `CorruptFileError`
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -133,7 +133,7 @@ class PagedFile:
         first = 0
         for index, (pages, group) in enumerate(zip(candidates, self._layout.row_groups, strict=True)):
             if len(pages):
-                self._fetched.fetch(self._places(index, column, pages[:, 0]))
+                self._fetched.fetch(self._places(index, {column: pages[:, 0]}))
                 local, held = self._search(index, column, pages, keys, texts)
                 found.append(first + local)
                 chunks += held
@@ -198,12 +198,12 @@ class PagedFile:
         found = []
         for index, group in enumerate(self._layout.row_groups):
             pages, chunk = self._pages_of(index, column), self._chunk(group, column)
-            num_pages = len(pages.starts) if texts else 0
+            num_pages = len(pages.places) if texts else 0
             picked = np.stack([np.arange(num_pages), np.zeros(num_pages, np.int64), np.full(num_pages, len(texts))], 1)
             if texts and chunk.column_index is not None and chunk.offset_index is not None:
                 self._fetched.fetch(one_range(*chunk.column_index))
                 with self._parsing():
-                    picked = pages_with(self._bytes(*chunk.column_index), len(pages.starts), texts)
+                    picked = pages_with(self._bytes(*chunk.column_index), len(pages.places), texts)
             found.append(picked)
         return found
 
@@ -258,7 +258,7 @@ class PagedFile:
                 picked[begins] = pages.of_rows(rows)
             wanted[name] = picked[begins]
             together.setdefault(begins, []).append(name)
-        self._fetched.fetch(np.concatenate([self._places(index, name, wanted[name]) for name in names]))
+        self._fetched.fetch(self._places(index, wanted))
         coded = [name for name in names if self._is_coded_text(index, name) and name not in dictionary]
         columns = self._plain_rows(index, rows, wanted, {*dictionary, *coded})
         left = ([name for name in group if name not in columns] for group in together.values())
@@ -299,10 +299,9 @@ class PagedFile:
         leaf = Leaf(physical, chunk.codec, is_optional)
         found = None
         pages = self._pages_of(index, column)
-        worth_while = chunk.offset_index is not None and pages.num_rows >= MANY_ROWS * len(pages.starts)
+        worth_while = chunk.offset_index is not None and pages.num_rows >= MANY_ROWS * len(pages.places)
         if worth_while and leaf.fits(self._type_of(column)):
-            places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
-            parts = [self._fetched.part(start, end) for start, end in places]
+            parts = [self._fetched.part(start, end) for start, end in pages.places[wanted].tolist()]
             found = plain_pages(parts, pages.row_counts()[wanted].tolist(), leaf)
         if found is None:
             self._not_plain.add((index, column))
@@ -320,13 +319,12 @@ class PagedFile:
     def _read_pages(
         self, index: int, names: Sequence[str], wanted: dict[str, Numbers], dictionary: Sequence[str]
     ) -> pa.Table:
-        """All rows of some pages, which begin at the same rows in all columns; what they hold is not checked yet."""
+        """All rows of some fetched pages, which begin at the same rows in all columns; nothing is checked yet."""
         group = self._layout.row_groups[index]
         chosen = set(names)
         ordered = [name for name in self._layout.columns if name in chosen]
         if not ordered:
             raise self._corrupt(f"it has none of the columns {', '.join(sorted(chosen))}")
-        self._fetched.fetch(np.concatenate([self._places(index, name, wanted[name]) for name in ordered]))
         pieces = [
             inflated(self._piece(chunk, self._pages_of(index, chunk.column), wanted[chunk.column]))
             for chunk in group.chunks
@@ -345,11 +343,10 @@ class PagedFile:
         if chunk.column not in self._layout.flat:
             dictionary, data = self._bytes(chunk.start, chunk.data_start), self._bytes(chunk.data_start, chunk.end)
             return Piece(chunk, dictionary, data, chunk.num_values)
-        places = zip(pages.starts[wanted].tolist(), pages.ends[wanted].tolist(), strict=True)
-        data = b"".join([self._fetched.part(start, end) for start, end in places])
-        is_whole = len(wanted) == len(pages.starts)
+        data = b"".join([self._fetched.part(start, end) for start, end in pages.places[wanted].tolist()])
+        is_whole = len(wanted) == len(pages.places)
         num_values = chunk.num_values if is_whole else int(pages.row_counts()[wanted].sum())
-        return Piece(chunk, self._bytes(chunk.start, int(pages.starts[0])), data, num_values)
+        return Piece(chunk, self._bytes(chunk.start, int(pages.places[0, 0])), data, num_values)
 
     def _pages_of(self, index: int, column: str) -> Pages:
         """Pages of a column in a row group; one for all of it where it is nested, or has no index."""
@@ -361,14 +358,19 @@ class PagedFile:
             self._load_indexes(index, [column])
         return self._pages[index, column]
 
-    def _places(self, index: int, column: str, wanted: Numbers) -> Ranges:
-        """Bytes that some pages of a column take, with the dictionary before them."""
+    def _places(self, index: int, wanted: Mapping[str, Numbers]) -> Ranges:
+        """Bytes that some pages of some columns take, with the dictionaries before them."""
         group = self._layout.row_groups[index]
-        if column not in self._layout.flat:
-            return np.array([(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column], np.int64)
-        pages = self._pages_of(index, column)
-        dictionary = one_range(self._chunk(group, column).start, int(pages.starts[0]))
-        return np.concatenate([dictionary, np.stack([pages.starts[wanted], pages.ends[wanted]], axis=1)])
+        others: list[tuple[int, int]] = []
+        places: list[Ranges] = []
+        for column, picked in wanted.items():
+            if column in self._layout.flat:
+                pages = self._pages_of(index, column)
+                others.append((self._chunk(group, column).start, int(pages.places[0, 0])))
+                places.append(pages.places[picked])
+            else:
+                others += [(chunk.start, chunk.end) for chunk in group.chunks if chunk.column == column]
+        return np.concatenate([np.array(others, np.int64).reshape(-1, 2), *places])
 
     def _is_coded_text(self, index: int, column: str) -> bool:
         """Whether texts of a row group are cheaper to read as what stands in its dictionary: few are wanted of many."""
@@ -379,10 +381,9 @@ class PagedFile:
 
     def _chunk(self, group: RowGroup, column: str) -> Chunk:
         """The chunk of a column; the first one, where it is nested."""
-        for chunk in group.chunks:
-            if chunk.column == column:
-                return chunk
-        raise self._corrupt(f"a row group lacks its column {column!r}")
+        if column not in group.by_column:
+            raise self._corrupt(f"a row group lacks its column {column!r}")
+        return group.by_column[column]
 
     def _load_indexes(self, index: int, names: Sequence[str]) -> None:
         """The offset indexes of several columns stand side by side: they are fetched and taken apart at once."""

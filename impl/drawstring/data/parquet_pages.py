@@ -49,15 +49,13 @@ class Pages:
     """The data pages of a column chunk, one behind the other.
 
     Attributes:
-        starts: position of each in the file, in bytes.
-        ends: behind each.
+        places: of each in the file, in bytes: where it begins, and behind it (``(pages, 2)``).
         first_rows: of each, within the row group.
         num_rows: of the row group.
 
     """
 
-    starts: Numbers
-    ends: Numbers
+    places: Numbers
     first_rows: Numbers
     num_rows: int
 
@@ -108,10 +106,18 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """A row group: how many rows, and a chunk for each leaf column."""
+    """A row group.
+
+    Attributes:
+        num_rows: in it.
+        chunks: one for each leaf column.
+        by_column: the first chunk of each column at the top level.
+
+    """
 
     num_rows: int
     chunks: tuple[Chunk, ...]
+    by_column: dict[str, Chunk]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,8 @@ def _row_group(group: Struct, file_size: int) -> RowGroup:
     num_rows = group.number(3)
     if num_rows is None or num_rows < 0:
         raise ValueError(f"a row group has {num_rows} rows")
-    return RowGroup(num_rows, tuple(_chunk(chunk, file_size) for chunk in group.items_of(1, Struct)))
+    chunks = tuple(_chunk(chunk, file_size) for chunk in group.items_of(1, Struct))
+    return RowGroup(num_rows, chunks, {chunk.column: chunk for chunk in reversed(chunks)})
 
 
 def _chunk(chunk: Struct, file_size: int) -> Chunk:
@@ -240,8 +247,7 @@ def _place(start: int | None, size: int | None, file_size: int) -> tuple[int, in
 
 def one_page(chunk: Chunk, num_rows: int) -> Pages:
     """A chunk as one page: as it is taken where it has no index, or is nested."""
-    start, end, first = (np.array([place], np.int64) for place in (chunk.data_start, chunk.end, 0))
-    return Pages(start, end, first, num_rows)
+    return Pages(np.array([(chunk.data_start, chunk.end)], np.int64), np.zeros(1, np.int64), num_rows)
 
 
 def parse_offset_indexes(raws: Sequence[bytes], chunks: Sequence[Chunk], num_rows: int) -> list[Pages]:
@@ -295,7 +301,7 @@ def _pages(places: Numbers, sizes: Numbers, first_rows: Numbers, chunk: Chunk, n
     inside = places[0] >= chunk.start and behind[-1] <= chunk.end and first_rows[0] == 0 and first_rows[-1] < num_rows
     if not (ordered and inside):
         raise ValueError("an offset index has pages where none can be")
-    return Pages(places, behind, first_rows, num_rows)
+    return Pages(np.stack([places, behind], axis=1), first_rows, num_rows)
 
 
 def _longs(content: npt.NDArray[np.uint8], starts: Numbers, ends: Numbers) -> Numbers:

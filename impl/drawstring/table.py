@@ -28,7 +28,13 @@ from drawstring.read.repeated_lookup import RepeatedLookup
 from drawstring.read.schema import table_schema
 from drawstring.read.view import load_snapshot
 from drawstring.runtime import open_source_files, production_ports
-from drawstring.table_arguments import check_options_fit, creation_arguments, field_names, parse_table_type
+from drawstring.table_arguments import (
+    check_options_fit,
+    check_options_of_a_handle,
+    creation_arguments,
+    field_names,
+    parse_table_type,
+)
 from drawstring.table_config import TableConfig, load_table_config
 from drawstring.table_creation import create_table
 from drawstring.table_exports import TableExports
@@ -95,6 +101,7 @@ class Table(TableExports):
 
         """
         parsed = Options.parse(options)
+        check_options_of_a_handle(parsed)
         table_type = parse_table_type(type)
         keys, partitions = field_names(record_key, "record_key"), field_names(partition_by, "partition_by")
         ports = ports or production_ports(uri, parsed, emit=emit)
@@ -139,6 +146,7 @@ class Table(TableExports):
 
         """
         parsed = Options.parse(options)
+        check_options_of_a_handle(parsed)
         ports = ports or production_ports(uri, parsed, emit=emit)
         if ports.source_files is None:
             ports = dataclasses.replace(ports, source_files=open_source_files(parsed))

@@ -9,7 +9,7 @@ import json
 import urllib.parse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -21,6 +21,20 @@ from drawstring.options import Options
 from drawstring.table_config import TableConfig, TableType
 from drawstring_spec.bootstrap import BASE_PATH_PROPERTY
 from drawstring_spec.meta_fields import META_FIELDS
+
+_SAID_BY_CALLS: Final = {
+    "hoodie.datasource.query.type": "Call read(), read(read_optimized=True) or changes().",
+    "as.of.instant": "Pass it to the call: read(as_of=...).",
+    "hoodie.datasource.query.incremental.format": "Call changes(cdc=True).",
+    "hoodie.datasource.read.begin.instanttime": "Pass it to the call: changes(start).",
+    "hoodie.datasource.read.end.instanttime": "Pass it to the call: changes(start, end).",
+    "hoodie.datasource.streaming.startOffset": 'Pass it to the call: changes(start, bounds="(]").',
+    "drawstring.read.filter": "Pass it to the call: read(filter=...).",
+    "hoodie.enable.data.skipping": "Leave it out; hoodie.metadata.enable=false reads without the metadata table.",
+    "hoodie.datasource.write.operation": "Call upsert, insert, bulk_insert or delete.",
+    "drawstring.spark.staged.max.bytes": "Leave it out: a handle stages nothing.",
+}
+"""Options of ``format("drawstring")`` that a handle has calls and arguments for, with these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +146,22 @@ def _last_segment(uri: str) -> str:
             way_out="Give it as the option hoodie.table.name.",
         )
     return segment
+
+
+def check_options_of_a_handle(options: Options) -> None:
+    """Refuse options that say what one read or write does: a handle has methods and arguments for it.
+
+    Raises:
+        OptionError: one of them is given; nothing would honour it.
+
+    """
+    for key, way_out in _SAID_BY_CALLS.items():
+        if key in options.given:
+            raise OptionError(
+                f'Option {key!r} is one of format("drawstring"), and a table\'s handle does not honour it.',
+                rule="WR-012",
+                way_out=way_out,
+            )
 
 
 def check_options_fit(config: TableConfig, options: Options) -> None:

@@ -96,8 +96,9 @@ class DrawstringSource(DataSource):
 
 def _ensure_table(location: str, columns: pa.Schema, options: Options, raw: Mapping[str, str]) -> None:
     """Make the table if there is none; its options are refused where they contradict one that is there."""
+    of_table = _of_table(raw)
     try:
-        Table.open(location, options=raw)
+        Table.open(location, options=of_table)
     except TableNotFoundError:
         if options[OPERATION] == "delete":
             raise
@@ -113,10 +114,15 @@ def _ensure_table(location: str, columns: pa.Schema, options: Options, raw: Mapp
                 record_key=_fields(options[_KEY_FIELDS]),
                 partition_by=_fields(options[_PARTITION_FIELDS]),
                 ordering=options[_ORDERING_FIELD],
-                options=raw,
+                options=of_table,
             )
         except TableExistsError:
-            Table.open(location, options=raw)  # Somebody was faster.
+            Table.open(location, options=of_table)  # Somebody was faster.
+
+
+def _of_table(raw: Mapping[str, str]) -> dict[str, str]:
+    """Return the options without those that are this module's to honour."""
+    return {key: value for key, value in raw.items() if key not in {OPERATION, MAX_STAGED_BYTES}}
 
 
 def _fields(text: str | None) -> list[str]:
@@ -184,7 +190,7 @@ class StagingWriter(DataSourceArrowWriter):
             tables = [pq.read_table(pa.py_buffer(storage.read(path))) for message in staged for path in message.paths]
             if tables:
                 rows = pa.concat_tables(tables)
-                _operate(Table.open(self._location, options=self._options), self._operation, rows)
+                _operate(Table.open(self._location, options=_of_table(self._options)), self._operation, rows)
         finally:
             self._remove()
 

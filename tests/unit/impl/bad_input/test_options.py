@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import drawstring as ds
@@ -30,6 +32,27 @@ def test_opening_with_an_option_that_is_not_honoured_is_refused(table_path, key,
 def test_creating_with_an_option_that_is_not_honoured_makes_nothing(tmp_path, key, value):
     with refusal(tmp_path, OptionError, key):
         ds.Table.create(str(tmp_path / "new"), SCHEMA, record_key="id", options={key: value})
+
+
+OF_THE_FORMAT = [
+    ("hoodie.datasource.query.type", "read_optimized", "read_optimized=True"),
+    ("as.of.instant", "2026-11-21", "as_of"),
+    ("hoodie.datasource.query.incremental.format", "cdc", "cdc=True"),
+    ("hoodie.datasource.read.begin.instanttime", "000", "changes(start)"),
+    ("hoodie.datasource.read.end.instanttime", "20261121080000000", "changes(start, end)"),
+    ("hoodie.datasource.streaming.startOffset", "latest", "bounds"),
+    ("drawstring.read.filter", '[["id", "=", "a"]]', "filter"),
+    ("hoodie.enable.data.skipping", "false", "hoodie.metadata.enable"),
+    ("hoodie.datasource.write.operation", "delete", "delete"),
+    ("drawstring.spark.staged.max.bytes", "1", "handle"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "way_out"), OF_THE_FORMAT)
+def test_a_handle_refuses_an_option_that_only_the_format_honours(table_path, key, value, way_out):
+    with pytest.raises(OptionError, match=re.escape(key)) as caught:
+        ds.Table.open(str(table_path), options={key: value})
+    assert way_out in str(caught.value.way_out)
 
 
 def test_a_misspelt_option_is_answered_with_the_right_spelling(table_path):

@@ -101,6 +101,7 @@ def partial_updates(tell: Recorder) -> None:
     tell.write("delete", rows(("k1", "a", 99, 0, None, None), schema=schema))
 
 
+MARK: Final = {"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": "D"}
 PARTIAL: Final = {"hoodie__spark__sql__merge__into__partial__updates": "true"}
 
 
@@ -228,3 +229,19 @@ def custom_merging(tell: Recorder) -> None:
     tell.write("upsert", some(range(6), 10, 0))
     tell.write("upsert", some(range(3), 20, 100))
     tell.write("upsert", some(range(1, 5), 5, 200))
+
+
+@story({**MOR, **ONE_BUCKET, "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING", **MARK})
+def late_after_delete_partial(tell: Recorder) -> None:
+    """Deletes of log files and late records over them, in slices that have partial updates."""
+    schema = SCHEMA.append(pa.field("op", pa.string()))
+
+    def write(operation: str, *changes: tuple[str, int, int, str]) -> None:
+        tell.write(operation, rows(*((key, "a", ts, v, op) for key, ts, v, op in changes), schema=schema))
+
+    write("insert", *((f"k{n}", 10, 0, "I") for n in range(10)))
+    merge = "merge into {{table}} t using (select '{key}' as id, 'a' as part, cast(20 as bigint) as ts, 20 as x) s "
+    merge += "on t.id = s.id when matched then update set id = s.id, t.v = s.x, t.ts = s.ts"
+    tell.sql(*(merge.format(key=key) for key in ("k0", "k2", "k8")), **PARTIAL)
+    write("upsert", ("k0", 30, 2, "D"), ("k4", 30, 2, "D"), ("k5", 5, 2, "D"), ("k8", 15, 2, "D"))
+    write("upsert", ("k0", 25, 3, "U"), ("k4", 25, 3, "U"), ("k4b", 1, 3, "U"), ("k5", 3, 3, "U"))

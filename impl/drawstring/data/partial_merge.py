@@ -5,6 +5,9 @@ folded in their order: of two records the one with the greater ordering value (t
 fields that it carries, the other one the rest. What that comes to is known of all entries of a key at once; what a
 payload class or a merger makes of two of them is not, so there each entry is a step.
 
+Partial updates change what deletes do, as in Java: from the first block that has some on, a record comes back to life
+over a delete of a log file, however late it is; and over a row of the base file any delete wins.
+
 A payload class chooses for itself which record gives which field. What it leaves empty is gone where a row of the base
 file was to be updated; among log entries the earlier one then stays as it was, as in Java.
 """
@@ -12,6 +15,7 @@ file was to be updated; among log entries the earlier one then stays as it was, 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -60,6 +64,7 @@ class _State:
         rank: ordering values as numbers.
         deleted: which keys are deleted.
         absolute: which of them whatever comes before.
+        revives: which entries win over a delete, whatever their ordering values.
 
     """
 
@@ -69,6 +74,7 @@ class _State:
     rank: Rows
     deleted: Mask
     absolute: Mask
+    revives: Mask
 
 
 class FieldByField:
@@ -89,13 +95,16 @@ class FieldByField:
 
         """
         ranks, self._ordering = _ranks(batches)
-        states = [_state_of(batch, rank, schema) for batch, rank in zip(batches, ranks, strict=True)]
+        partial = list(itertools.accumulate((b.present is not None and merger is None for b in batches), operator.or_))
+        states = [_state_of(*each, schema) for each in zip(batches, ranks, partial, strict=True)]
         entries = _concat(states)
         codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
         counting = counting_entries(batches, codes)
         if not counting.all():
             entries, codes = _take(entries, np.flatnonzero(counting)), codes[counting]
         self._log = _folded(entries, codes, merger)
+        if partial[-1]:
+            self._log = replace(self._log, absolute=self._log.deleted)
         self._merger = merger
         self._unseen: Mask = np.ones(len(self._log.keys), np.bool_)
 
@@ -115,7 +124,8 @@ class FieldByField:
         if ordering is not None and self._ordering is not None:
             rank, log = _on_one_scale(ordering.take(touched), self._ordering, log)
         whole, none = np.ones(len(in_base), np.bool_), np.zeros(len(in_base), np.bool_)
-        old = _State(keys.take(touched), base.take(touched), dict.fromkeys(base.column_names, whole), rank, none, none)
+        present = dict.fromkeys(base.column_names, whole)
+        old = _State(keys.take(touched), base.take(touched), present, rank, none, none, none)
         merged = _pairwise(old, log, self._merger, in_base=True)
         order: Rows = np.arange(base.num_rows, dtype=np.int64)
         order[in_base] = base.num_rows + np.arange(len(in_base))
@@ -147,23 +157,26 @@ def _on_one_scale(ordering: pa.Array, log_ordering: pa.Array, log: _State) -> tu
     return rank[len(log_ordering) :], replace(log, rank=rank[: len(log_ordering)][log.rank - 1])
 
 
-def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema) -> _State:
-    """A batch as a state of its own; deleted entries get rows of nulls."""
+def _state_of(batch: LogBatch, rank: Rows, partial: bool, schema: pa.Schema) -> _State:  # noqa: FBT001 -- zipped
+    """A batch as a state of its own, `partial` from the first partial one on; deleted entries get rows of nulls."""
     carried = set(schema.names) if batch.present is None else batch.present
     rows = schema.empty_table() if batch.rows is None else batch.rows
     position = np.where(batch.deleted, -1, np.cumsum(~batch.deleted) - 1)
     taken = rows.take(pa.array(position, mask=batch.deleted))
     present = {name: ~batch.deleted & (name in carried) for name in schema.names}
-    return _State(batch.keys, taken, present, rank, batch.deleted, batch.absolute)
+    return _State(batch.keys, taken, present, rank, batch.deleted, batch.absolute, ~batch.deleted & partial)
 
 
 def _folded(entries: _State, codes: Rows, merger: Merger | PayloadMerge | None) -> _State:
     """Fold the entries of each key in their order; keys come in the order of their numbers, `codes`."""
-    return _at_once(entries, codes) if merger is None else _in_rounds(entries, codes, merger)
+    may_revive = entries.revives.any() and (entries.deleted & ~entries.absolute).any()
+    return _in_rounds(entries, codes, merger) if merger is not None or may_revive else _at_once(entries, codes)
 
 
 def _at_once(entries: _State, codes: Rows) -> _State:
     """Fold them as `_pairwise` would without a merger, in as many steps for a key of many entries as for one of few.
+
+    Nothing may be brought back to life but over absolute deletes, over which each record wins anyhow.
 
     An entry wins that is not less than the winners before it; a delete that is absolute wins, and what was before it no
     longer counts. Of a key stays what came from the first winner after the last delete that won: each field as the
@@ -201,6 +214,7 @@ def _at_once(entries: _State, codes: Rows) -> _State:
         entries.rank[last],
         entries.deleted[last],
         entries.absolute[last],
+        entries.revives[last],
     )
 
 
@@ -246,6 +260,7 @@ def _slice(state: _State, start: int, end: int) -> _State:
         state.rank[start:end],
         state.deleted[start:end],
         state.absolute[start:end],
+        state.revives[start:end],
     )
 
 
@@ -258,6 +273,7 @@ def _take(state: _State, rows: Rows) -> _State:
         state.rank[rows],
         state.deleted[rows],
         state.absolute[rows],
+        state.revives[rows],
     )
 
 
@@ -269,34 +285,35 @@ def _concat(states: Sequence[_State]) -> _State:
         np.concatenate([s.rank for s in states]),
         np.concatenate([s.deleted for s in states]),
         np.concatenate([s.absolute for s in states]),
+        np.concatenate([s.revives for s in states]),
     )
 
 
 def _pairwise(old: _State, new: _State, merger: Merger | PayloadMerge | None, *, in_base: bool) -> _State:
     """Merge aligned entries of the same keys; `in_base` says that the old ones are rows of the base file."""
-    new_wins = (new.rank >= old.rank) | (new.deleted & new.absolute)
+    new_wins = (new.rank >= old.rank) | (new.deleted & new.absolute) | (old.deleted & new.revives)
     both = ~old.deleted & ~new.deleted
-    high_is_new = new_wins | (old.deleted & ~new.deleted & (new.rank >= old.rank))
     if isinstance(merger, PayloadMerge):
-        return _by_payload(old, new, both, high_is_new, merger, in_base=in_base)
+        return _by_payload(old, new, both, new_wins, merger, in_base=in_base)
     from_new, present = {}, {}
     for name in old.rows.column_names:
         # Where both are records, a field that the winner does not carry comes from the other one.
         from_new[name] = np.where(
-            both, np.where(high_is_new, new.present[name], ~old.present[name] & new.present[name]), high_is_new
+            both, np.where(new_wins, new.present[name], ~old.present[name] & new.present[name]), new_wins
         )
         present[name] = np.where(
-            both, old.present[name] | new.present[name], np.where(high_is_new, new.present[name], old.present[name])
+            both, old.present[name] | new.present[name], np.where(new_wins, new.present[name], old.present[name])
         )
     merged = _State(
         old.keys,
         _fields_of(old.rows, new.rows, from_new),
         present,
         np.where(new_wins, new.rank, old.rank),
-        np.where(high_is_new, new.deleted, old.deleted),
-        np.where(high_is_new, new.absolute, old.absolute),
+        np.where(new_wins, new.deleted, old.deleted),
+        np.where(new_wins, new.absolute, old.absolute),
+        np.where(new_wins, new.revives, old.revives),
     )
-    return merged if merger is None else _by_merger(merged, old, new, both, high_is_new, merger)
+    return merged if merger is None else _by_merger(merged, old, new, both, new_wins, merger)
 
 
 def _fields_of(old: pa.Table, new: pa.Table, from_new: Mapping[str, Mask]) -> pa.Table:
@@ -311,9 +328,7 @@ def _either(mask: Mask, yes: pa.ChunkedArray, no: pa.ChunkedArray) -> pa.Chunked
     return pc.if_else(pa.array(mask), single_chunk(yes), single_chunk(no))
 
 
-def _by_payload(
-    old: _State, new: _State, both: Mask, high_is_new: Mask, merge: PayloadMerge, *, in_base: bool
-) -> _State:
+def _by_payload(old: _State, new: _State, both: Mask, new_wins: Mask, merge: PayloadMerge, *, in_base: bool) -> _State:
     """Merge where two records meet as a payload class says, elsewhere by ordering values.
 
     The merged record's ordering value is what its ordering field has then.
@@ -325,10 +340,10 @@ def _by_payload(
     choice = rule(Pairs(older, newer, merge.ordering_field, merge.delete_field, merge.delete_marker))
     from_new = {}
     for name in old.rows.column_names:
-        from_new[name] = high_is_new.copy()
+        from_new[name] = new_wins.copy()
         from_new[name][where] = choice.of(name) & ~choice.nothing
-    decides = from_new.get(merge.ordering_field or "", high_is_new)
-    deleted = np.where(high_is_new, new.deleted, old.deleted)
+    decides = from_new.get(merge.ordering_field or "", new_wins)
+    deleted = np.where(new_wins, new.deleted, old.deleted)
     if in_base:
         deleted[where] = choice.nothing
     return _State(
@@ -337,18 +352,19 @@ def _by_payload(
         dict.fromkeys(old.rows.column_names, ~deleted),
         np.where(decides, new.rank, old.rank),
         deleted,
-        np.where(high_is_new, new.absolute, old.absolute),
+        np.where(new_wins, new.absolute, old.absolute),
+        np.where(new_wins, new.revives, old.revives),
     )
 
 
-def _by_merger(merged: _State, old: _State, new: _State, both: Mask, high_is_new: Mask, merger: Merger) -> _State:
+def _by_merger(merged: _State, old: _State, new: _State, both: Mask, new_wins: Mask, merger: Merger) -> _State:
     """Replace the rows where two records met by what the caller's merger makes of them, if anything."""
     where = np.flatnonzero(both)
     if not len(where):
         return merged
     taken = pa.array(where)
-    newer = _choose(pa.array(high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
-    older = _choose(pa.array(~high_is_new[where]), new.rows.take(taken), old.rows.take(taken))
+    newer = _choose(pa.array(new_wins[where]), new.rows.take(taken), old.rows.take(taken))
+    older = _choose(pa.array(~new_wins[where]), new.rows.take(taken), old.rows.take(taken))
     result, gone = _checked(merger(older, newer), len(where), merged.rows.schema)
     order: Rows = np.arange(len(merged.keys), dtype=np.int64)
     order[where] = len(order) + np.arange(len(where))

@@ -169,6 +169,31 @@ def test_a_new_partial_record_has_nulls_where_nothing_was_said():
     assert [(row["id"], row["v"]) for row in found] == [("z", 9)]
 
 
+LATE = [("a", "row", 3, 1), ("b", "row", 4, 2), ("c", "row", 9, 3)]
+DELETES = [("a", "delete", 5, 0), ("b", "delete", 2, 0), ("b", "row", 1, 7), ("c", "delete", 5, 0)]
+UPDATE = partial([("z", "row", 1, 9)], {"id", "o", "v"})
+
+
+@pytest.mark.parametrize(("position", "values"), [(0, [1, 2, 3]), (1, [1, 2, 3]), (2, [2, 3])])
+def test_from_the_first_partial_update_on_late_records_come_back_over_deletes_as_in_java(position, values):
+    blocks = [batch(DELETES, by_event_time=True), batch(LATE, by_event_time=True)]
+    blocks.insert(position, UPDATE)
+    found = folded({}, blocks)
+    assert [row["v"] for row in found if row["id"] != "z"] == values
+
+
+def test_a_record_that_came_back_over_a_delete_is_compared_by_its_own_ordering_value():
+    blocks = [[("a", "delete", 5, 0)], [("a", "row", 2, 1)], [("a", "delete", 1, 0)], [("a", "row", 3, 2)]]
+    found = folded({}, [UPDATE, *(batch(block, by_event_time=True) for block in blocks)])
+    assert [(row["o"], row["v"]) for row in found if row["id"] == "a"] == [(3, 2)]
+
+
+def test_beside_partial_updates_a_late_delete_of_log_files_wins_over_a_base_row_as_in_java():
+    late = batch([("a", "delete", 5, 0)], by_event_time=True)
+    assert [row["id"] for row in folded({"a": (9, 1), "b": (9, 1)}, [late])] == ["a", "b"]
+    assert [row["id"] for row in folded({"a": (9, 1), "b": (9, 1)}, [late, UPDATE])] == ["b", "z"]
+
+
 CARRIED = st.sampled_from([None, frozenset({"id", "o"}), frozenset({"id", "o", "v"}), frozenset({"id", "o", "w"})])
 PARTIAL_HISTORIES = st.lists(st.tuples(st.lists(entries(), min_size=1, max_size=6), CARRIED), min_size=1, max_size=6)
 
@@ -177,7 +202,7 @@ def states_of(blocks, *, by_event_time):
     """The entries of some blocks as they are folded, and the numbers of their keys."""
     batches = [batch(block, by_event_time=by_event_time, present=present) for block, present in blocks]
     ranks, _ = partial_merge._ranks(batches)
-    each = [partial_merge._state_of(one, rank, SCHEMA) for one, rank in zip(batches, ranks, strict=True)]
+    each = [partial_merge._state_of(one, rank, False, SCHEMA) for one, rank in zip(batches, ranks, strict=True)]
     state = partial_merge._concat(each)
     return state, pa.compute.dictionary_encode(state.keys).indices.to_numpy().astype(np.int64)
 

@@ -96,7 +96,8 @@ class FieldByField:
         """
         ranks, self._ordering = _ranks(batches)
         partial = list(itertools.accumulate((b.present is not None and merger is None for b in batches), operator.or_))
-        states = [_state_of(*each, schema) for each in zip(batches, ranks, partial, strict=True)]
+        each = zip(batches, ranks, partial, strict=True)
+        states = [_state_of(batch, rank, schema, partial=after) for batch, rank, after in each]
         entries = _concat(states)
         codes: Rows = pc.dictionary_encode(entries.keys).indices.to_numpy().astype(np.int64)
         counting = counting_entries(batches, codes)
@@ -157,7 +158,7 @@ def _on_one_scale(ordering: pa.Array, log_ordering: pa.Array, log: _State) -> tu
     return rank[len(log_ordering) :], replace(log, rank=rank[: len(log_ordering)][log.rank - 1])
 
 
-def _state_of(batch: LogBatch, rank: Rows, partial: bool, schema: pa.Schema) -> _State:  # noqa: FBT001 -- zipped
+def _state_of(batch: LogBatch, rank: Rows, schema: pa.Schema, *, partial: bool) -> _State:
     """A batch as a state of its own, `partial` from the first partial one on; deleted entries get rows of nulls."""
     carried = set(schema.names) if batch.present is None else batch.present
     rows = schema.empty_table() if batch.rows is None else batch.rows

@@ -202,7 +202,7 @@ def states_of(blocks, *, by_event_time):
     """The entries of some blocks as they are folded, and the numbers of their keys."""
     batches = [batch(block, by_event_time=by_event_time, present=present) for block, present in blocks]
     ranks, _ = partial_merge._ranks(batches)
-    each = [partial_merge._state_of(one, rank, False, SCHEMA) for one, rank in zip(batches, ranks, strict=True)]
+    each = [partial_merge._state_of(one, rank, SCHEMA, partial=False) for one, rank in zip(batches, ranks, strict=True)]
     state = partial_merge._concat(each)
     return state, pa.compute.dictionary_encode(state.keys).indices.to_numpy().astype(np.int64)
 

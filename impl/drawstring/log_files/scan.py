@@ -44,7 +44,8 @@ def visible_blocks(blocks: Iterable[LogBlock], visible: Visible) -> list[LogBloc
     """Data and delete blocks that a query sees.
 
     A rollback command takes away what its target wrote before it. Blocks that a log compaction merged are read as
-    well: the merged block comes later, so the result is the same.
+    well: the merged block comes later, so the result is the same. So are those of all attempts of a task that ran
+    twice, where they say which attempt wrote them: Java's reader looks for such blocks and removes none.
 
     Args:
         blocks: of a slice's log files, files in their order.
@@ -69,7 +70,7 @@ def visible_blocks(blocks: Iterable[LogBlock], visible: Visible) -> list[LogBloc
             queue = _without_target(queue, block)
         elif visible.holds(block.instant_time):
             queue.append(block)
-    return _without_repeats(queue)
+    return queue
 
 
 def _without_target(queue: list[LogBlock], command: LogBlock) -> list[LogBlock]:
@@ -81,23 +82,3 @@ def _without_target(queue: list[LogBlock], command: LogBlock) -> list[LogBlock]:
             rule="LF-006",
         )
     return [block for block in queue if block.instant_time != target]
-
-
-def _without_repeats(queue: list[LogBlock]) -> list[LogBlock]:
-    """Of several attempts of one action (``attempt,sequence`` in the header) keep the one with the most blocks."""
-    attempts: dict[str, dict[str, int]] = {}
-    for block in queue:
-        identifier = block.header.get(HeaderKey.BLOCK_IDENTIFIER)
-        if identifier is not None:
-            counts = attempts.setdefault(str(block.instant_time), {})
-            attempt = identifier.partition(",")[0]
-            counts[attempt] = counts.get(attempt, 0) + 1
-    if not attempts:
-        return queue
-    kept = {time: max(counts, key=lambda attempt: counts[attempt]) for time, counts in attempts.items()}
-    return [block for block in queue if _is_kept(block, kept)]
-
-
-def _is_kept(block: LogBlock, kept: dict[str, str]) -> bool:
-    identifier = block.header.get(HeaderKey.BLOCK_IDENTIFIER)
-    return identifier is None or identifier.partition(",")[0] == kept[str(block.instant_time)]

@@ -60,14 +60,14 @@ def test_a_corrupt_block_is_passed_over():
     assert seen([block("1"), block(None, BlockType.CORRUPT), block("2")]) == ["1", "2"]
 
 
-def test_of_repeated_attempts_the_longest_is_kept():
+def test_the_blocks_of_all_attempts_of_a_task_are_seen_as_in_java():
     blocks = [
         block("1", BLOCK_IDENTIFIER="0,0"),
         block("1", BLOCK_IDENTIFIER="1,0"),
         block("1", BLOCK_IDENTIFIER="1,1"),
         block("2"),
     ]
-    assert seen(blocks) == ["1", "1", "2"]
+    assert seen(blocks) == ["1", "1", "1", "2"]
 
 
 @pytest.mark.parametrize("header", [{"COMMAND_BLOCK_TYPE": "7"}, {}])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fastavro
@@ -86,6 +86,28 @@ def decode(content: bytes | memoryview, *, path: str) -> dict[str, Any]:
     if len(records) != 1 or not isinstance(records[0], dict):
         raise CorruptFileError(f"{path} holds {len(records)} records where one is expected", rule="TL-030")
     return records[0]
+
+
+def decode_bare(schema: Mapping[str, Any], content: bytes | memoryview, *, path: str) -> dict[str, Any]:
+    """Return a record that stands without a container, as values of an HFile do.
+
+    Args:
+        schema: that the record was written with; its shape has been checked (`check_avro`).
+        content: the record's bytes, all of them.
+        path: named in errors.
+
+    Raises:
+        CorruptFileError: the bytes are no such record.
+
+    """
+    stream = io.BytesIO(content)
+    try:
+        record = fastavro.schemaless_reader(stream, fastavro.parse_schema(dict(schema)), None)
+    except Exception as error:
+        raise CorruptFileError(f"{path} holds a record that does not fit its schema: {error}", rule="LF-027") from error
+    if stream.tell() != len(content) or not isinstance(record, dict):
+        raise CorruptFileError(f"{path} holds a record that does not end where it should", rule="LF-027")
+    return record
 
 
 def decode_many(contents: Sequence[bytes], *, path: str) -> list[dict[str, Any]]:

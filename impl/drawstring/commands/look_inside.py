@@ -11,18 +11,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from drawstring.codec.avro_container import decode_bare
 from drawstring.commands.as_json import to_json
 from drawstring.commands.display import format_size
 from drawstring.errors import NotFoundError
 from drawstring.hfile.reader import HFileReader
 from drawstring.log_files.blocks import LogBlock, read_blocks
-from drawstring.log_files.decode import DATA_BLOCKS, data_records, delete_records, header_summary
+from drawstring.log_files.decode import DATA_BLOCKS, block_schema, data_records, delete_records, header_summary
 from drawstring_spec.log_format import BlockType
 
 FileArgument = Annotated[Path, typer.Argument(help="The file, on this machine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 RowsOption = Annotated[int, typer.Option(min=0, help="Show so many of the first records of each block.")]
 _SHOWN_KEY_CHARACTERS = 100
+_METADATA_RECORD = "HoodieMetadataRecord"
 
 
 def log(path: FileArgument, *, rows: RowsOption = 0, as_json: JsonOption = False) -> None:
@@ -81,16 +83,34 @@ def _content(path: Path) -> bytes:
 
 
 def _block(block: LogBlock, rows: int) -> dict[str, Any]:
-    table = None
-    if block.type is BlockType.DELETE:
-        table = delete_records(block)
-    elif block.type in DATA_BLOCKS:
-        table = data_records(block)
+    count, shown = _records(block, rows)
     return {
         "offset": block.offset,
         "size": block.size,
         "type": block.type.name,
         "headers": header_summary(block),
-        "records": None if table is None else table.num_rows,
-        "rows": [] if table is None else table.slice(0, rows).to_pylist(),
+        "records": count,
+        "rows": shown,
     }
+
+
+def _records(block: LogBlock, rows: int) -> tuple[int | None, list[dict[str, Any]]]:
+    """Count the records of a block, and return the first of them; None where it is of a kind that has none."""
+    if block.type is BlockType.DELETE:
+        table = delete_records(block)
+    elif block.type not in DATA_BLOCKS:
+        return None, []
+    elif block.type is BlockType.HFILE_DATA and block_schema(block).get("name") == _METADATA_RECORD:
+        return _metadata_records(block, rows)
+    else:
+        table = data_records(block)
+    return table.num_rows, table.slice(0, rows).to_pylist()
+
+
+def _metadata_records(block: LogBlock, rows: int) -> tuple[int, list[dict[str, Any]]]:
+    """Records of the metadata table, whose unions of many types no column has: those that are shown, one by one."""
+    keys, values = HFileReader.from_bytes(block.content, path=block.path).entries()
+    schema = block_schema(block)
+    shown = zip(keys.slice(0, rows).to_pylist(), values.slice(0, rows).to_pylist(), strict=True)
+    records = [(key, decode_bare(schema, value, path=block.path)) for key, value in shown]
+    return len(keys), [record | {"key": key.decode("utf-8", "replace")} for key, record in records]

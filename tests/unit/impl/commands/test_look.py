@@ -69,6 +69,17 @@ def test_log_lists_the_blocks_of_a_file_with_their_headers(table, run):
     assert "INSTANT_TIME" in blocks[0]["headers"]
 
 
+@pytest.mark.parametrize("partition", ["files", "column_stats"])
+def test_log_shows_the_records_of_the_metadata_table_with_their_keys(table, run, partition):
+    paths = sorted((table / ".hoodie" / "metadata" / partition).glob(".*.log.*"))
+    blocks = [json.loads(line) for p in paths for line in run("log", p, "--rows", "2", "--json").splitlines()]
+    data = [block for block in blocks if block["type"] == "HFILE_DATA"]
+    assert all(len(block["rows"]) == min(2, block["records"]) > 0 for block in data)
+    known = {row["key"] for row in json.loads(run("metadata", table, "-p", partition, "-n", "0", "--json"))["rows"]}
+    assert {row["key"] for block in data for row in block["rows"]} <= known
+    assert data
+
+
 def test_log_refuses_what_is_no_log_file(table, run):
     with pytest.raises(CorruptFileError, match="byte 0"):
         run("log", table / ".hoodie" / "hoodie.properties")

@@ -138,9 +138,25 @@ class Examination:
         return frozenset(instant.requested_time for instant in instants)
 
     @cached_property
+    def clustering_times(self) -> frozenset[str]:
+        """Requested times of clusterings, pending or completed, archived ones too.
+
+        Where buckets of consistent hashing are being split, a write puts its records into the new ones as well, in log
+        files that have the clustering's time in their names and its own in their blocks. Source: a table that Java
+        Hudi 1.0.2 wrote (``consistent_resize``). Raises `BlockedError`.
+        """
+        kinds = {Action.CLUSTERING, Action.REPLACE_COMMIT}
+        instants = (*self.timeline, *self.archived.completed_writes)
+        return frozenset(instant.requested_time for instant in instants if instant.action in kinds)
+
+    @cached_property
     def pending_times(self) -> frozenset[str]:
         """Requested times of all that is pending, whatever it does."""
         return frozenset(i.requested_time for i in self.timeline if i.state is not State.COMPLETED)
+
+    def is_of_both(self, named_time: str, written_time: str) -> bool:
+        """Whether a log file of that name may hold what a write of that time put beside a clustering under way."""
+        return named_time < written_time and named_time in self.clustering_times
 
     def payload(self, status: FileStatus) -> Mapping[str, Any]:
         """Return what a timeline file holds; nothing where it is empty or cannot be read."""
@@ -190,14 +206,17 @@ class Examination:
         return found
 
     def base_files(self) -> Iterator[DataFile]:
-        """The Parquet base files."""
-        for file in self.data_files.values():
+        """The Parquet base files, but for those of pending writes, which may be half written."""
+        for file in self._written():
             if isinstance(file.name, BaseFileName) and file.name.extension == "parquet":
                 yield file
 
     def log_files(self) -> Iterator[DataFile]:
-        """The log files, those of change data too."""
-        return (file for file in self.data_files.values() if isinstance(file.name, LogFileName))
+        """The log files, those of change data too; but for those of pending writes."""
+        return (file for file in self._written() if isinstance(file.name, LogFileName))
+
+    def _written(self) -> Iterator[DataFile]:
+        return (file for file in self.data_files.values() if file.requested_time not in self.pending_times)
 
     def footer(self, file: DataFile) -> BaseFileReader | None:
         """Return a base file with its footer read; None where it cannot be read."""

@@ -36,7 +36,9 @@ def log_times(table: Examination) -> Iterator[Problem]:
     """Each block says who wrote it."""
     for file in table.log_files():
         for block in table.block_headers(file):
-            if block.type is not BlockType.CORRUPT and block.instant_time != file.requested_time:
+            if block.type is BlockType.CORRUPT or block.instant_time == file.requested_time:
+                continue
+            if not table.is_of_both(file.requested_time, block.instant_time):
                 message = f"The block at byte {block.offset} is of the instant {block.instant_time!r}."
                 yield Problem(file.status.path, message)
 

@@ -11,7 +11,7 @@ from drawstring.timeline.load import timeline_folder
 from drawstring_spec.bootstrap import BOOTSTRAP_TIMES
 from drawstring_spec.errors import FormatError
 from drawstring_spec.instants import Action, State, initial_state
-from drawstring_spec.names import parse_data_file_name
+from drawstring_spec.names import LogFileName, parse_data_file_name
 from drawstring_spec.payloads import payload_schema_name
 from drawstring_spec.times import is_instant_time
 
@@ -139,7 +139,11 @@ def commit_paths(table: Examination) -> Iterator[Problem]:
                 yield Problem(file.status.path, f"It names {path[:200]!r}, which is no data file.", rules=("WR-030",))
                 continue
             told = (stat.get("partitionPath") or "", stat.get("fileId"), file.instant.requested_time)
-            if told != (folder, parsed.file_id, parsed.requested_time):
+            fits = told[:2] == (folder, parsed.file_id) and (
+                parsed.requested_time == told[2]
+                or (isinstance(parsed, LogFileName) and table.is_of_both(parsed.requested_time, told[2]))
+            )
+            if not fits:
                 message = f"Its statistic of {path[:200]!r} gives partition, file id and time as {told}."
                 yield Problem(file.status.path, message, rules=("WR-030",))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from drawstring.runtime import production_ports
 from drawstring_conformance.vectors import load_case, load_cases
 
 PENDING_WRITE = "pending-writes"
+UNSEEN = Path(__file__).parents[3] / "interop" / "data_unseen"
 TRUE_FINDINGS = {
     # The scheduled indexing of an index that was then built by another action; Java left it on the timeline.
     "index_async": {"pending-services"},
@@ -38,6 +40,27 @@ def test_golden_tables_have_no_findings_but_true_ones(case, tmp_path):
     assert not report.not_run
     pending = {i["begin"] for i in case.details["timeline"] if i["completion"] is None}
     assert all(any(time in finding.path for time in pending) for finding in report.findings)
+
+
+def _resized_buckets(folder):
+    return load_case("consistent_resize", UNSEEN).extract(folder / "t")
+
+
+def test_writes_beside_a_split_of_buckets_are_no_finding(tmp_path):
+    report = examine(production_ports(str(_resized_buckets(tmp_path)), Options.parse({})))
+    assert report.is_healthy, report
+
+
+def test_a_log_file_named_by_a_write_that_did_not_make_it_is_found(tmp_path):
+    table = _resized_buckets(tmp_path)
+    commit = max(path for path in (table / ".hoodie" / "timeline").iterdir() if path.suffix == ".deltacommit")
+    first, later = "20261121174551697", commit.name.partition("_")[0]
+    file = next(path for path in sorted((table / "a").iterdir()) if f"_{later}.log.1" in path.name)
+    file.rename(file.with_name(file.name.replace(later, first)))
+
+    report = examine(production_ports(str(table), Options.parse({})))
+
+    assert "log-times" in {finding.check for finding in report.findings}
 
 
 def test_a_table_of_ours_has_no_finding(table_uri):

@@ -154,9 +154,9 @@ class Examination:
         """Requested times of all that is pending, whatever it does."""
         return frozenset(i.requested_time for i in self.timeline if i.state is not State.COMPLETED)
 
-    def is_of_both(self, named_time: str, written_time: str) -> bool:
+    def is_of_both(self, named_time: str, written_time: str | None) -> bool:
         """Whether a log file of that name may hold what a write of that time put beside a clustering under way."""
-        return named_time < written_time and named_time in self.clustering_times
+        return written_time is not None and named_time < written_time and named_time in self.clustering_times
 
     def payload(self, status: FileStatus) -> Mapping[str, Any]:
         """Return what a timeline file holds; nothing where it is empty or cannot be read."""

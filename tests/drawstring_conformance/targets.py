@@ -110,7 +110,15 @@ def _loaded(text: str, where: str) -> Any:
 
 
 def _made(text: str, factory: Any) -> Target:
-    made = factory() if inspect.isclass(factory) or not isinstance(factory, Target) else factory
+    try:
+        made = factory() if inspect.isclass(factory) or not isinstance(factory, Target) else factory
+    except DrawstringError:
+        raise
+    except Exception as error:  # whatever the target of somebody else raises
+        raise TargetError(
+            f"The target {text!r} cannot be started: {type(error).__name__}: {error}.",
+            way_out="It is called without arguments, and has to return the reader.",
+        ) from error
     if not isinstance(made, Target):
         raise TargetError(
             f"{text!r} gives {type(made).__name__!r}, which is no target.",

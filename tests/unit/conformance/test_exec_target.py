@@ -12,7 +12,7 @@ import pytest
 
 from drawstring_conformance.exec_target import ExecTarget, ExecTargetError, QueryRefusedError
 from drawstring_conformance.runner import Outcome, judge
-from drawstring_conformance.targets import UnsupportedQueryError, load_target
+from drawstring_conformance.targets import TargetError, UnsupportedQueryError, load_target
 from drawstring_conformance.vectors import QueryType, load_case
 from meta.documents import python_blocks
 
@@ -107,6 +107,11 @@ def test_a_program_that_gives_no_answer_is_ended(tmp_path):
 def test_a_program_that_does_not_start_is_named(command):
     with pytest.raises(ExecTargetError, match="does not start"):
         load_target("exec:" + command)
+
+
+def test_a_target_that_cannot_be_called_without_arguments_is_named():
+    with pytest.raises(TargetError, match=r"'json:loads' cannot be started: TypeError"):
+        load_target("json:loads")
 
 
 def test_the_example_of_the_documents_passes(tmp_path):

@@ -82,6 +82,12 @@ def bounds_of_slices(
     empty = known & (counts >= 0) & (counts == nulls)
     least, has_least = _bound(rows.column("minValue"), kind)
     greatest, has_greatest = _bound(rows.column("maxValue"), kind)
+    if pat.is_floating(kind):
+        # Of a file with NaN, Parquet's footer has no bounds, and Java takes zeros for them.
+        told = ~pc.fill_null(pc.and_(pc.equal(least, 0), pc.equal(greatest, 0)), fill_value=False).to_numpy(
+            zero_copy_only=False
+        )
+        has_least, has_greatest = has_least & told, has_greatest & told
     firsts = np.searchsorted(slices, np.arange(num_slices))
     # A file without a value adds none; of any other a missing bound leaves the slice without one.
     open_below = np.logical_or.reduceat(~(known & has_least) & ~empty, firsts)

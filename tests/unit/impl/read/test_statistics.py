@@ -50,6 +50,13 @@ def test_a_bound_that_one_file_does_not_have_the_slice_does_not_have(other, expe
     assert bounds([stats("b", "c", 3, 5), other]) == [expected]
 
 
+@pytest.mark.parametrize(("kind", "wrapper"), [(pa.float32(), "FloatWrapper"), (pa.float64(), "DoubleWrapper")])
+def test_two_zeros_are_no_bounds_of_floating_values(kind, wrapper):
+    """Java writes them where a file has NaN, of which Parquet's footer then says nothing."""
+    assert bounds([stats("b", "c", 0.0, 0.0, kind=wrapper)], kind=kind) == [(None, None, False, False)]
+    assert bounds([stats("b", "c", 0.0, 2.0, kind=wrapper)], kind=kind) == [(0.0, 2.0, False, False)]
+
+
 def test_a_file_without_statistics_leaves_its_slice_without_bounds():
     known = [stats("b", "c", 3, 5)]
     assert bounds(known, positions=[0, -1, 0], slices=[0, 0, 1]) == [(None, None, False, True), (3, 5, False, False)]

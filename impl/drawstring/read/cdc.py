@@ -218,7 +218,8 @@ class _Planner:
         if operation.startswith("DELETE") and writes == 0 and deletes:
             before = self._image(self._slice(group, self._previous_base_file(group, stat)))
             return RowsSplit(instant.requested_time, DELETE, before)
-        if not stat.get("numUpdateWrites") and not deletes and writes == int(stat.get("numInserts") or 0):
+        # Deletes that were not logged found no row: Java's writer logs those that did.
+        if not stat.get("numUpdateWrites") and writes == int(stat.get("numInserts") or 0):
             after = self._image(self._slice(group, self._base_file(group, path)))
             return RowsSplit(instant.requested_time, INSERT, after)
         raise TimeTravelError(

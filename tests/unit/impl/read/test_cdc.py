@@ -204,6 +204,24 @@ def test_a_commit_that_changed_rows_without_logging_them_is_refused():
     assert change_data(table, commit.requested_time).num_rows
 
 
+def test_a_file_of_new_rows_is_told_by_itself_though_deletes_are_counted():
+    """Java's writer counts a delete that found no row, and logs none; its reader takes the file's rows as inserts."""
+    table = GoldenTable("cdc_data_before_after")
+    first = table.writes()[0]
+    inserted = change_data(table, "000", first.requested_time)
+
+    def count_deletes(record):
+        for stats in record["partitionToWriteStats"].values():
+            for stat in stats:
+                assert not stat["cdcStats"]
+                stat["numDeletes"] = 1
+
+    table.rewrite_commit(first, count_deletes)
+    again = change_data(table, "000", first.requested_time)
+    assert again.num_rows
+    assert sorted(again["after"].to_pylist()) == sorted(inserted["after"].to_pylist())
+
+
 def test_a_delete_of_all_rows_of_a_file_is_told_by_the_file_before():
     table = GoldenTable("cdc_data_before_after")
     first, second = table.writes()[:2]

@@ -59,10 +59,11 @@ def read(
 
     Nothing is changed. Example: drawstring read /data/trips -c id -c fare -w 'fare > 100' --as-of 2024-01-31
     """
-    table = _open(path, source_files).read(
+    opened = _open(path, source_files)
+    table = opened.read(
         as_of=as_of,
         columns=column or None,
-        filter=[parse_condition(text) for text in where] if where else None,
+        filter=_conditions(opened, where),
         read_optimized=read_optimized,
         meta_columns=meta,
     )
@@ -91,13 +92,14 @@ def changes(
 
     Nothing is changed. Example: drawstring changes /data/trips 20240131000000000 --after -c id -c fare
     """
-    table = _open(path, source_files).changes(
+    opened = _open(path, source_files)
+    table = opened.changes(
         start,
         end,
         bounds="(]" if after else "[]",
         cdc=cdc,
         columns=column or None,
-        filter=[parse_condition(text) for text in where] if where else None,
+        filter=_conditions(opened, where),
         meta_columns=meta,
     )
     shown = table if limit == 0 else table.slice(0, limit)
@@ -107,6 +109,31 @@ def changes(
 
 def _open(path: str, source_files: str | None) -> ds.Table:
     return ds.Table.open(path, options={BASE_PATH_PROPERTY: source_files} if source_files else {})
+
+
+def _conditions(table: ds.Table, where: list[str] | None) -> list[tuple[str, str, Any]] | None:
+    """Return conditions whose values are of their columns' types where these are dates or times."""
+    if not where:
+        return None
+    kinds = {field.name: field.type for field in table.schema}
+    parsed = [parse_condition(text) for text in where]
+    return [(name, operator, _in_time(value, kinds.get(name), name)) for name, operator, value in parsed]
+
+
+def _in_time(value: Any, kind: pa.DataType | None, name: str) -> Any:
+    """Return a text as the date or time that it stands for; one without an offset is UTC's."""
+    if not isinstance(value, str) or kind is None or not pa.types.is_temporal(kind):
+        return value
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    for way in (pa.timestamp(kind.unit), kind) if zoned else (kind,):
+        try:
+            return pa.scalar(value).cast(way).cast(kind)
+        except pa.ArrowException:
+            continue
+    raise InputError(
+        f"The value {value!r} is none of column {name!r}, whose type is {kind}.",
+        way_out="Write it as 2024-01-31, or as '2024-01-31 08:00:00'.",
+    )
 
 
 def parse_condition(text: str) -> tuple[str, str, Any]:
@@ -140,7 +167,7 @@ def print_rows(table: pa.Table, output: Format, *, total: int) -> None:
         for line in _json_lines(table):
             typer.echo(line)
     elif output is Format.CSV:
-        pyarrow.csv.write_csv(table, sys.stdout.buffer)
+        pyarrow.csv.write_csv(_flat(table), sys.stdout.buffer)
     elif output is Format.PARQUET:
         if sys.stdout.isatty():
             raise InputError("Parquet is no text for a terminal.", way_out="Send it to a file: ... > rows.parquet")
@@ -153,6 +180,15 @@ def print_rows(table: pa.Table, output: Format, *, total: int) -> None:
             grid.add_row(*("" if value is None else escape(str(value)) for value in row.values()))
         Console().print(grid)
         Console().print(f"[dim]{table.num_rows:,} of {total:,} rows[/]")
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Return the rows with structs, lists and maps as JSON, since CSV has no form for them."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            texts = [None if value is None else to_json(value) for value in table.column(index).to_pylist()]
+            table = table.set_column(index, field.name, pa.array(texts, pa.string()))
+    return table
 
 
 def _json_lines(table: pa.Table) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
@@ -110,6 +112,36 @@ def test_changes_between_two_times_are_those_of_the_commits_between_them(table, 
     assert {row["_hoodie_commit_time"] for row in rows} == {second["requested_time"]}
     assert len(rows) == 60
     assert first["completion_time"] < second["completion_time"]
+
+
+@pytest.fixture(scope="module")
+def all_types(tmp_path_factory):
+    return load_case("all_types_mor").extract(tmp_path_factory.mktemp("types") / "all_types_mor")
+
+
+@pytest.mark.parametrize(
+    ("column", "greatest"),
+    [("c_date", "2028-06-28"), ("c_ts", "2026-01-01 00:00:00"), ("c_ts", "2026-01-01T00:00:00Z")],
+)
+def test_a_condition_on_a_date_or_a_time_is_one_of_its_type(all_types, run, column, greatest):
+    kept = run("read", all_types, "-c", column, "-w", f"{column} <= {greatest}", "--limit", "0", "--json").splitlines()
+    every = run("read", all_types, "-c", column, "--limit", "0", "--json").splitlines()
+    values = [json.loads(line)[column] for line in every]
+    below = [value for value in values if value is not None and value[:10] <= greatest[:10]]
+    assert sorted(json.loads(line)[column] for line in kept) == sorted(below)
+    assert 0 < len(below) < len(values)
+
+
+def test_a_condition_on_a_date_with_a_text_that_is_none_is_refused(all_types, run):
+    with pytest.raises(InputError, match=r"'soon' is none of column 'c_date'"):
+        run("read", all_types, "-w", "c_date > soon")
+
+
+def test_csv_has_nested_columns_as_json(all_types, run):
+    columns = ("-c", "c_struct", "-c", "c_arr", "-c", "c_map")
+    lines = list(csv.reader(io.StringIO(run("read", all_types, *columns, "-f", "csv", "--limit", "1"))))
+    row = json.loads(run("read", all_types, *columns, "--json", "--limit", "1"))
+    assert [json.loads(text) for text in lines[1]] == list(row.values())
 
 
 def test_a_condition_without_an_operator_is_refused(table, run):

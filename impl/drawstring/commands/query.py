@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Iterator
@@ -183,11 +184,16 @@ def print_rows(table: pa.Table, output: Format, *, total: int) -> None:
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """Return the rows with structs, lists and maps as JSON, since CSV has no form for them."""
+    """Return the rows with structs, lists and maps as JSON and bytes as base64, since CSV has no form for them."""
     for index, field in enumerate(table.schema):
+        values = table.column(index)
         if pa.types.is_nested(field.type):
-            texts = [None if value is None else to_json(value) for value in table.column(index).to_pylist()]
-            table = table.set_column(index, field.name, pa.array(texts, pa.string()))
+            texts = [None if value is None else to_json(value) for value in values.to_pylist()]
+        elif pa.types.is_binary(field.type) or pa.types.is_fixed_size_binary(field.type):
+            texts = [None if value is None else base64.b64encode(value).decode("ascii") for value in values.to_pylist()]
+        else:
+            continue
+        table = table.set_column(index, field.name, pa.array(texts, pa.string()))
     return table
 
 

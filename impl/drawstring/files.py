@@ -105,6 +105,7 @@ class Snapshot:
             here is.
         metadata: the metadata table that the slices were listed from, opened; None where there is none, or it was not
             asked (see `drawstring.read.listing.metadata_of`).
+        without_logs: whether log files were left out: then indexes of rows know what the slices do not have.
 
     """
 
@@ -113,6 +114,7 @@ class Snapshot:
     slices: tuple[FileSlice, ...]
     archived_before: str | None = None
     metadata: object = field(default=None, compare=False, repr=False)
+    without_logs: bool = False
 
     def base_files(self) -> tuple[BaseFile, ...]:
         """The base files of the slices, in their order."""

@@ -117,6 +117,15 @@ def test_the_secondary_index_names_the_file_groups_of_a_value(tmp_path):
     assert left_out > 0
 
 
+def test_a_read_optimized_query_finds_values_that_log_files_have_changed_since(tmp_path):
+    table = ds.Table.open(str(load_case("index_record_mor").extract(tmp_path / "table")))
+    rows = table.read(read_optimized=True)
+    gone = set(rows["city"].drop_null().to_pylist()) - set(table.read()["city"].to_pylist())
+    found = [table.read(read_optimized=True, filter=[("city", "=", city)]) for city in sorted(gone)[:5]]
+    assert len(found) == 5
+    assert all(part.num_rows for part in found)
+
+
 @pytest.mark.parametrize(
     "condition",
     [[("n", "=", 1)], [("city", ">", "a")], [[("city", "=", "a")], [("n", "=", 1)]], pc.field("city") == "a", None],

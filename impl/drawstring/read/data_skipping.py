@@ -68,8 +68,10 @@ def slices_with_rows(
     # What lies in source files no index knows: Java makes them of the skeleton files alone, which lack the columns.
     stitched = {one.group for one in slices if _goes_on_elsewhere(one)}
     others: Sequence[FileSlice] = [one for one in slices if one.group not in stitched]
-    named = slices_by_secondary_index(context, metadata, snapshot, others, available, condition)
-    others = others if named is None else named
+    # A secondary index tells where values are now, which log files have changed since the base files were written.
+    if not snapshot.without_logs:
+        named = slices_by_secondary_index(context, metadata, snapshot, others, available, condition)
+        others = others if named is None else named
     others = slices_by_expression_indexes(context, metadata, others, columns, available, expression, condition)
     if PARTITION_STATS in metadata and others and _partition_stats_hold(context, snapshot):
         others = _by_partition(metadata, others, columns, available, expression)

@@ -93,6 +93,7 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
         return Snapshot(timeline, None, ())
     metadata = MetadataTable.open(context, timeline)
     base_files, log_files = data_files(context, metadata)
+    without_logs = read_optimized and bool(log_files)
     if read_optimized:
         log_files = []
     archived_before = _archived_before(context, timeline, [*base_files, *log_files])
@@ -108,7 +109,8 @@ def _snapshot(context: TableContext, timeline: Timeline, as_of: str | None, *, r
     chosen = choose_slices(base_files, log_files, facts)
     replaced = replaced_file_groups(context, timeline, query_time)
     slices = tuple(chosen[group] for group in sorted(chosen) if group not in replaced)
-    return Snapshot(timeline, query_time, with_sources(context, slices), archived_before, metadata)
+    slices = with_sources(context, slices)
+    return Snapshot(timeline, query_time, slices, archived_before, metadata, without_logs)
 
 
 def _latest(timeline: Timeline) -> str | None:

@@ -15,9 +15,9 @@ import pytest
 
 import drawstring as ds
 from drawstring.errors import TimeTravelError
-from drawstring.read import merge_reader
+from drawstring.read import incremental, index_lookup, merge_reader
 from drawstring_conformance.compare import difference
-from drawstring_conformance.vectors import load_case, load_cases
+from drawstring_conformance.vectors import QueryType, load_case, load_cases
 from interop.unseen_recording import wrong_answers
 from interop.unseen_stories import STORIES
 from interop.unseen_tables import record
@@ -29,6 +29,7 @@ TOLD_EACH_TIME = ("compacted_range_keys",)
 
 LOST_BY_JAVA = {
     "bootstrap_changes_mor": {"cdc_9", "cdc_11", "cdc_15", "cdc_19"},
+    "cleaned_range": {f"incremental_completion_{n}" for n in (10, 12, 16)},
     "consistent_resize": {"incremental_completion_0"},
     "long_history_mor": {"incremental_completion_1", "incremental_completion_41"},
     "nested_rename": {"time_travel_4", "time_travel_5", *(f"incremental_completion_{n}" for n in (10, 12, 13))},
@@ -68,6 +69,33 @@ def test_a_range_that_begins_in_the_archive_has_what_log_files_say(tmp_path):
     assert difference(by_java, table.read(read_optimized=True)) == ""
     assert table.changes(newest.completion_time).num_rows == 5
     assert difference(table.changes("000"), table.read()) == ""
+
+
+def test_a_range_whose_files_are_cleaned_has_its_rows_though_they_were_written_again(tmp_path):
+    """As in Java; and the rows of its log files, which Java leaves out."""
+    case = load_case("cleaned_range", DATA)
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    first, *_, last, _ = (i.completion_time for i in table.timeline().completed_writes)
+    assert sorted(table.changes(first, first)["v"].to_pylist()) == [3, 4, 5]
+    assert sorted(table.changes(first, last)["v"].to_pylist()) == [5, 100, 201, 202, 203, 204]
+    by_java = pq.read_table(DATA / case.name / "expected" / "incremental_completion_16.parquet")
+    assert sorted(by_java["v"].to_pylist()) == [3, 4, 5, 100, 101, 102]
+
+
+def test_rows_that_a_write_behind_a_cleaned_range_takes_away_would_be_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(incremental, "_without_other_logs", lambda newest, _: newest)
+    assert set(wrong_answers(load_case("cleaned_range", DATA), tmp_path)) > LOST_BY_JAVA["cleaned_range"]
+
+
+def test_keys_that_java_does_not_index_are_found(tmp_path, monkeypatch):
+    """Writers with a bucket index insert records into log files, of which Java's record index knows nothing."""
+    case = load_case("unindexed_keys_consistent", DATA)
+    path = str(case.extract(tmp_path / case.name))
+    rows = pq.read_table(next(query.expected for query in case.queries if query.type is QueryType.SNAPSHOT))
+    assert difference(ds.Table.open(path).lookup(rows["_hoodie_record_key"]), rows) == ""
+    assert ds.Table.open(path).lookup(["k008"])["v"].to_pylist() == [208]
+    monkeypatch.setattr(index_lookup, "_has_every_key", lambda *_: True)
+    assert ds.Table.open(path).lookup(["k008"]).num_rows == 0
 
 
 def test_a_record_written_while_buckets_are_resized_is_returned_once(tmp_path):

@@ -40,6 +40,24 @@ def rewritten_base_in_range(tell: Recorder) -> None:
     tell.write("upsert", rows(("k000", "a", 5, 900), ("k007", "a", 5, 907), ("k008", "a", 20, 908)))
 
 
+@story(
+    {
+        **MOR,
+        **SIMPLE_INDEX,
+        "hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS",
+        "hoodie.clean.fileversions.retained": "1",
+    },
+)
+def cleaned_range(tell: Recorder) -> None:
+    """Rows of a range whose files are cleaned, and which a log file behind the range has anew."""
+    tell.write("insert", some(range(6), 10, 0))
+    tell.write("upsert", some(range(3), 20, 100))
+    tell.service("compaction")
+    tell.java.call(tell.path, "run_clean", "retain_commits => 1")
+    tell.write("upsert", some(range(1, 5), 30, 200))
+    tell.write("delete", some(range(5, 6), 99, 0))
+
+
 CONSISTENT: Final = {
     "hoodie.index.type": "BUCKET",
     "hoodie.index.bucket.engine": "CONSISTENT_HASHING",

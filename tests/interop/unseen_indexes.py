@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from interop.unseen_histories import CONSISTENT
 from interop.unseen_recording import Recorder
 from interop.unseen_story import COW, MOR, ONE_BUCKET, SCHEMA, SIMPLE_INDEX, rows, some, story
 
@@ -59,3 +60,33 @@ def changes_over_compaction(tell: Recorder) -> None:
     tell.write("upsert", some(range(1, 4), 5, 200))
     tell.write("delete", some(range(6, 7), 99, 0))
     tell.write("upsert", some(range(5, 10), 30, 300))
+
+
+@story(
+    {
+        **MOR,
+        "hoodie.metadata.enable": "true",
+        "hoodie.metadata.record.index.enable": "true",
+        "hoodie.metadata.index.column.stats.enable": "false",
+        "hoodie.metadata.index.partition.stats.enable": "false",
+    },
+    names={"buckets": {**ONE_BUCKET, "hoodie.bucket.index.num.buckets": "2"}, "consistent": CONSISTENT},
+)
+def unindexed_keys(tell: Recorder) -> None:
+    """Records are inserted into log files, and compacted: Java's record index has none of them."""
+    tell.write("upsert", some(range(6), 10, 0))
+    tell.write("upsert", some(range(4, 8), 20, 100))
+    tell.service("compaction")
+    tell.write("upsert", some(range(7, 9), 30, 200))
+
+
+@story({**COW, "hoodie.metadata.enable": "true", "hoodie.metadata.index.column.stats.enable": "true"})
+def not_a_number(tell: Recorder) -> None:
+    """Statistics of floating-point columns with NaN: their bounds are zeros."""
+    schema = SCHEMA.append(pa.field("f", pa.float32())).append(pa.field("x", pa.float64()))
+    numbers = (float("nan"), 1.5, -2.5, None)
+    tell.write("insert", rows(*((f"k{i}", "a", 10, i, n, n) for i, n in enumerate(numbers)), schema=schema))
+    for column in ("f", "x"):
+        tell.ask_filtered(f"{column} = 1.5", [[column, "=", 1.5]])
+        tell.ask_filtered(f"{column} < 0", [[column, "<", 0.0]])
+        tell.ask_filtered(f"{column} is null", [[column, "is_null", None]])

@@ -58,7 +58,8 @@ class IncrementalPlan:
         commits: of the range.
         snapshot: the slices to be read.
         schema: the table's newest schema, whatever the range.
-        full_scan: whether the slices are those of the newest snapshot, since files of the range are gone.
+        full_scan: whether the slices are those of the newest snapshot, since files of the range are gone; without the
+            log files that other commits wrote.
 
     """
 
@@ -169,7 +170,7 @@ def _plan(context: TableContext, commits: CommitRange) -> IncrementalPlan:
     named = [] if commits.archived else _files_of(context, commits)
     if context.options[FALLBACK] and (commits.archived or not all(n.exists for n in named)):
         newest = load_snapshot(context, timeline=commits.timeline)
-        return IncrementalPlan(commits, newest, schema, full_scan=True)
+        return IncrementalPlan(commits, _without_other_logs(newest, commits), schema, full_scan=True)
     if commits.archived:
         raise _gone(f"The commit {commits.archived[0].requested_time} of the range is archived")
     slices = _slices(context, commits, [n.file for n in named])
@@ -180,6 +181,16 @@ def _plan(context: TableContext, commits: CommitRange) -> IncrementalPlan:
     return IncrementalPlan(
         commits, Snapshot(commits.timeline, commits.commit_times[-1], slices), schema, full_scan=False
     )
+
+
+def _without_other_logs(newest: Snapshot, commits: CommitRange) -> Snapshot:
+    """Leave out log files that no commit of the range wrote: a row of the range is not replaced by a later one."""
+    times = frozenset(commits.commit_times)
+    slices = (
+        dataclasses.replace(one, log_files=tuple(log for log in one.log_files if log.requested_time in times))
+        for one in newest.slices
+    )
+    return dataclasses.replace(newest, slices=tuple(one for one in slices if one.base_file or one.log_files))
 
 
 def _gone(what: str) -> TimeTravelError:

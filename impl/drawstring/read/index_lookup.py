@@ -6,8 +6,9 @@ snapshot: an index knows where rows are, not where they were.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,12 @@ from drawstring.metadata import MetadataTable
 from drawstring.metadata.index_definitions import IDENTITY, SECONDARY, index_definitions
 from drawstring.metadata.records import BLOOM_FILTERS, RECORD_INDEX
 from drawstring.read.pruning import asked_values
+from drawstring.table_config import TableType
 from drawstring_spec.footers import BLOOM_FILTER, BLOOM_TYPE_CODE
+from drawstring_spec.layout import CONSISTENT_HASHING_FOLDER
+
+_BUCKET: Final = re.compile(r"\d{8}-")
+_BUCKET_INDEX_FOLDER: Final = CONSISTENT_HASHING_FOLDER.rpartition("/")[0]
 
 
 def is_newest(snapshot: Snapshot) -> bool:
@@ -30,17 +36,20 @@ def is_newest(snapshot: Snapshot) -> bool:
 
 
 def keys_by_group(
-    metadata: MetadataTable | None, snapshot: Snapshot, keys: pa.Array
+    context: TableContext, metadata: MetadataTable | None, snapshot: Snapshot, keys: pa.Array
 ) -> dict[FileGroupId, pa.Array] | None:
     """Return which of some record keys each file group holds; None where there is no index that could tell.
 
     Args:
+        context: of the table.
         metadata: of the table.
         snapshot: that is asked.
         keys: ``string``, without nulls.
 
     """
     if metadata is None or RECORD_INDEX not in metadata or not is_newest(snapshot):
+        return None
+    if not _has_every_key(context, snapshot):
         return None
     # Few rows: to wake threads for them takes longer than to group them.
     by_place = metadata.record_index(keys).group_by(["partition_path", "file_id"], use_threads=False)
@@ -53,11 +62,30 @@ def keys_by_group(
     return groups
 
 
+def _has_every_key(context: TableContext, snapshot: Snapshot) -> bool:
+    """Whether a record index has all keys of the table.
+
+    Java leaves out what is inserted into log files until it is compacted. Writers with a bucket index insert there, and
+    those that leave file groups without a base file. Buckets are told by their file groups' names, or by the folder of
+    consistent hashing.
+    """
+    logged = [one for one in snapshot.slices if one.log_files]
+    if context.config.table_type is TableType.COPY_ON_WRITE or not logged:
+        return True
+    if any(one.base_file is None for one in logged) or all(_BUCKET.match(one.group.file_id) for one in logged):
+        return False
+    return CONSISTENT_HASHING_FOLDER not in context.ports.storage.list_folders(_BUCKET_INDEX_FOLDER)
+
+
 def slices_of_keys(
-    metadata: MetadataTable | None, snapshot: Snapshot, slices: Sequence[FileSlice], keys: pa.Array
+    context: TableContext,
+    metadata: MetadataTable | None,
+    snapshot: Snapshot,
+    slices: Sequence[FileSlice],
+    keys: pa.Array,
 ) -> tuple[FileSlice, ...] | None:
     """Return those of some slices that hold record keys; None as `keys_by_group`."""
-    groups = keys_by_group(metadata, snapshot, keys)
+    groups = keys_by_group(context, metadata, snapshot, keys)
     return None if groups is None else tuple(one for one in slices if one.group in groups)
 
 
@@ -131,7 +159,7 @@ def slices_by_secondary_index(
         texts = _texts(wanted[name], available.field(name).type)
         if texts is not None:
             keys = pc.unique(metadata.secondary_index(index.partition, texts).column("record_key"))
-            return slices_of_keys(metadata, snapshot, slices, keys)
+            return slices_of_keys(context, metadata, snapshot, slices, keys)
     return None
 
 

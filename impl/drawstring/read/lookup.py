@@ -68,7 +68,7 @@ def lookup_rows(
     by = [RECORD_KEY] if has_key else [name.partition(".")[0] for name in context.config.record_key_fields]
     needed = pa.schema([*wanted, *(available.field(name) for name in by if name not in wanted.names)])
     metadata = metadata_of(context, snapshot) if len(wanted_keys) else None
-    groups = keys_by_group(metadata, snapshot, wanted_keys)
+    groups = keys_by_group(context, metadata, snapshot, wanted_keys)
     chosen: Sequence[FileSlice] = snapshot.slices
     if groups is not None:
         chosen = [one for one in snapshot.slices if one.group in groups]

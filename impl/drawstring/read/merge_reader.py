@@ -203,6 +203,12 @@ def _blocks(storage: Storage, logs: Sequence[LogFile]) -> list[LogBlock]:
                 "history.",
             ) from error
         found += read_blocks(content, path=log.path)
+        if len(content) < log.size:
+            # Cut off, it would end in no whole block, which is passed over where nothing tells how long it was.
+            raise CorruptFileError(
+                f"The log file {log.path!r} has {len(content)} bytes, and had {log.size} when it was written.",
+                way_out="Restore the file from a copy; nothing was changed.",
+            )
     return found
 
 

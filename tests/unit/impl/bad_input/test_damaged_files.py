@@ -9,6 +9,7 @@ import pytest
 
 import drawstring as ds
 from drawstring.errors import CorruptFileError
+from drawstring_conformance.vectors import load_case
 from unit.impl.bad_input.conftest import refusal, rows, visible
 
 
@@ -31,6 +32,16 @@ def test_reading_a_truncated_base_file_names_it(table_path, keep):
     damaged = truncate(newest_base_file(table_path), keep)
     with refusal(table_path, CorruptFileError, damaged.name):
         ds.Table.open(str(table_path)).read()
+
+
+@pytest.mark.parametrize("keep", [0, 0.5, 0.99])
+def test_reading_a_log_file_that_is_shorter_than_the_metadata_table_says_names_it(tmp_path, keep):
+    table_path = load_case("mor_basic").extract(tmp_path / "table")
+    table = ds.Table.open(str(table_path))
+    log = next(log for one in table.file_slices() for log in one.log_files)
+    damaged = truncate(table_path / log.path, keep)
+    with refusal(table_path, CorruptFileError, damaged.name, str(log.size)):
+        table.read()
 
 
 def test_reading_a_base_file_whose_pages_are_damaged_names_it(table_path):

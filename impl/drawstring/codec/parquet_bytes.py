@@ -39,6 +39,8 @@ def open_parquet(
         metadata=metadata,
         read_dictionary=list(dictionary_columns),
         page_checksum_verification=True,
+        # Times of Spark's older form reach farther than nanoseconds do, and Hudi's have no more digits.
+        coerce_int96_timestamp_unit="us",
     )
 
 

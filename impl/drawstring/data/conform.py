@@ -260,7 +260,7 @@ _NESTED_CASTS: Final[
 def _holds(target: pa.DataType, source: pa.DataType, rules: _Rules) -> bool:
     """Whether every value of `source` is a value of `target` (timestamps are looked at one by one)."""
     if pat.is_timestamp(target):
-        return _holds_timestamp(target, source)
+        return _holds_timestamp(target, source) or (rules.may_promote and promotes(source, target))
     try:
         natural = hudi_type(source, "")
     except SchemaError:

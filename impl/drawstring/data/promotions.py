@@ -26,6 +26,8 @@ def promotes(source: pa.DataType, target: pa.DataType) -> bool:
     """Whether a column of `source` may have become one of `target`, beside the changes that lose nothing at all."""
     if {source, target} == {pa.string(), pa.binary()}:
         return True
+    if source == pa.timestamp("us") and target == pa.timestamp("us", tz="UTC"):
+        return True  # Spark's older form of times (INT96) says nothing of a zone; they are times in UTC.
     if target == pa.string():
         # A timestamp becomes text where a key generator formats it; schema evolution has no such change.
         has_text = pat.is_decimal(source) or pat.is_timestamp(source)

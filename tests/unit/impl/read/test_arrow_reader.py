@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import io
 import json
 
 import pyarrow as pa
@@ -16,7 +18,10 @@ from drawstring.read.arrow_reader import read_snapshot
 from drawstring.read.view import load_snapshot
 from drawstring_conformance.compare import difference
 from drawstring_spec.meta_fields import META_FIELDS
+from unit.impl.read import tables
 from unit.impl.read.tables import SCHEMA, HandMadeTable, at, avro_text
+
+STAMP = pa.timestamp("us", tz="UTC")
 
 
 def read(table, **query):
@@ -374,3 +379,29 @@ def test_a_schema_history_that_cannot_be_read_is_named(content):
     table.storage.put(f".hoodie/.schema/{at(1)}_{at(2)}.schemacommit", content)
     with pytest.raises(CorruptFileError, match="schemacommit"):
         read(table)
+
+
+def test_times_of_sparks_older_form_are_times_in_utc(monkeypatch):
+    """INT96, which Java's row writer makes where it is asked to; it reaches farther than nanoseconds in 64 bits."""
+    schema = pa.schema([*SCHEMA, ("at", pa.timestamp("us", tz="UTC")), ("st", pa.struct([("t", STAMP)]))])
+    times = [dt.datetime(year, 5, 24, 1, 2, 3, 27505, tzinfo=dt.UTC) for year in (1500, 2024, 9999)]
+    wanted = rows("a", "b", "c").append_column("at", pa.array(times, STAMP))
+    wanted = wanted.append_column("st", pa.array([{"t": time} for time in times], schema.field("st").type))
+    table = HandMadeTable(schema=schema)
+    monkeypatch.setattr(tables, "parquet", _in_int96)
+    table.base_file("a", "f-0", 1, wanted)
+    table.commit(1, 2, schema=avro_text(schema))
+
+    answer = read(table, meta_columns=False)
+
+    assert answer.schema.field("at").type == STAMP
+    assert answer["at"].to_pylist() == [row["t"] for row in answer["st"].to_pylist()] == times
+    assert read(table, filter=pc.field("at") == times[0]).num_rows == 1
+
+
+def _in_int96(rows: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(rows, sink, use_deprecated_int96_timestamps=True)
+    types = {column.path: column.physical_type for column in pq.ParquetFile(sink).schema}
+    assert types["at"] == types["st.t"] == "INT96"
+    return sink.getvalue()

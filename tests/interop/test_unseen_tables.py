@@ -142,3 +142,12 @@ def test_a_story_told_now_is_read_as_java_reads_it(name, java, tmp_path):
 def test_rows_from_before_a_range_that_took_part_in_its_merging_would_be_noticed(name, tmp_path, monkeypatch):
     monkeypatch.setattr(merge_reader, "_of_commits", lambda rows, _: pa.array(np.ones(rows.num_rows, np.bool_)))
     assert wrong_answers(load_case(name, DATA), tmp_path)
+
+
+def test_images_that_were_logged_before_columns_changed_have_those_of_now(tmp_path):
+    case = load_case("changes_widened_cow", DATA)
+    table = ds.Table.open(str(case.extract(tmp_path / case.name)))
+    changes = table.changes("000", cdc=True).to_pylist()
+    logged = [change["after"] for change in changes if '"_hoodie' not in change["after"]]
+    assert logged[0] == '{"id":"k000","part":"a","ts":2,"v":50.0,"w":null}'
+    assert len(logged) == 3

@@ -281,3 +281,12 @@ def compacted_logs(tell: Recorder) -> None:
     tell.write("upsert", each(range(6, 7), 50, 350), **inline)
     tell.service("compaction")
     tell.write("upsert", each(range(3), 60, 500))
+
+
+@story({**COW, **SIMPLE_INDEX, "hoodie.table.cdc.enabled": "true"}, cdc=True)
+def changes_widened_cow(tell: Recorder) -> None:
+    """Change data that was logged before a column was added and another became wider."""
+    tell.write("insert", some(range(4), 1, 0))
+    tell.write("upsert", rows(("k000", "a", 2, 50), ("k009", "a", 2, 9)))
+    wide = pa.schema([*SCHEMA.set(3, pa.field("v", pa.float64())), ("w", pa.string())])
+    tell.write("upsert", rows(("k001", "a", 2, 51.5, "new"), schema=wide))

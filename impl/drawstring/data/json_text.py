@@ -38,11 +38,6 @@ def rows_as_json(table: pa.Table) -> pa.Array:
     return _object(table.column_names, columns, table.num_rows)
 
 
-def values_as_json(array: pa.Array) -> pa.Array:
-    """Return each value as JSON text (``pa.large_string()``); null where the value is."""
-    return pc.if_else(array.is_valid(), _text(array), pa.scalar(None, _TEXT))
-
-
 def _text(array: pa.Array) -> pa.Array:
     """Return each value as JSON text; ``null`` where the value is null."""
     return pc.fill_null(_present(array), _NULL)
@@ -83,6 +78,8 @@ def _scalar(array: pa.Array) -> pa.Array:
 
 def _floating(array: pa.Array) -> pa.Array:
     texts = array.cast(pa.string()).cast(_TEXT)
+    # Whole numbers are told from those of integer columns, as in Java.
+    texts = pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
     finite = pc.is_finite(array)
     if pc.all(finite, min_count=0).as_py() is not False:
         return texts

@@ -235,7 +235,9 @@ class _Planner:
         if self._mode is not LoggingMode.DATA_BEFORE_AFTER:
             after = self._image(self._slice(group, self._base_file(group, str(stat["path"]))))
         files = tuple(sorted(str(path) for path in stat["cdcStats"]))
-        return LoggedSplit(instant.requested_time, self._mode, files, before, after)
+        columns = pa.schema([field.with_nullable(True) for field in self._schema.columns])
+        ids, history = self._schema.current, self._schema.history
+        return LoggedSplit(instant.requested_time, self._mode, files, columns, ids, history, before, after)
 
     def _log_file(self, instant: Instant, group: FileGroupId, stat: Mapping[str, Any]) -> ChangeSplit:
         if merge_rules(self._context.config).payload is not None:

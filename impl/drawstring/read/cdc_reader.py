@@ -14,7 +14,8 @@ from enum import StrEnum
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drawstring.data.json_text import rows_as_json, values_as_json
+from drawstring.data.conform import widen
+from drawstring.data.json_text import rows_as_json
 from drawstring.data.key_texts import single_chunk
 from drawstring.data.record_keys import record_keys
 from drawstring.errors import CorruptFileError
@@ -24,6 +25,7 @@ from drawstring.log_files.decode import data_records, delete_records
 from drawstring.log_files.scan import visible_blocks
 from drawstring.ports import TaskContext
 from drawstring.read.merge_reader import SliceQuery, read_slice
+from drawstring.read.schema_history import InternalField, by_current_names, file_version
 from drawstring_spec.log_format import BlockType
 from drawstring_spec.meta_fields import RECORD_KEY
 
@@ -64,6 +66,9 @@ class LoggedSplit:
         requested_time: of the commit.
         mode: what the files of change data hold.
         cdc_files: their paths.
+        columns: of images, those that the table has now.
+        current: the same with their ids; None where columns have none.
+        history: schemas of earlier times, as `SliceQuery` has them.
         before: the base file before the commit, where images are not logged; else None.
         after: the base file after it, likewise.
 
@@ -72,6 +77,9 @@ class LoggedSplit:
     requested_time: str
     mode: LoggingMode
     cdc_files: tuple[str, ...]
+    columns: pa.Schema
+    current: InternalField | None = None
+    history: tuple[tuple[int, InternalField], ...] = ()
     before: SliceQuery | None = None
     after: SliceQuery | None = None
 
@@ -173,15 +181,29 @@ def _logged(task: TaskContext, split: LoggedSplit, path: str) -> pa.Table:
     if not pc.all(pc.is_in(operations, value_set=_OPERATIONS), min_count=0).as_py():
         raise CorruptFileError(f"The file of change data {path} has an operation that is none of i, u and d.")
     if split.mode is LoggingMode.DATA_BEFORE_AFTER:
-        before, after = (values_as_json(single_chunk(records.column(name))) for name in ("before", "after"))
+        before, after = (_logged_images(records.column(name), split, path) for name in ("before", "after"))
         return _changes(split, operations, before, after)
     keys = single_chunk(records.column("record_key")).cast(pa.string())
     if split.mode is LoggingMode.DATA_BEFORE:
-        before = values_as_json(single_chunk(records.column("before")))
+        before = _logged_images(records.column("before"), split, path)
     else:
         before = _looked_up(task, split.before, keys, pc.not_equal(operations, INSERT), path)
     after = _looked_up(task, split.after, keys, pc.not_equal(operations, DELETE), path)
     return _changes(split, operations, before, after)
+
+
+def _logged_images(logged: pa.ChunkedArray, split: LoggedSplit, path: str) -> pa.Array:
+    """Return logged images as JSON, in the columns that the table has now, as Java reads them."""
+    images = single_chunk(logged)
+    if not pa.types.is_struct(images.type):
+        raise CorruptFileError(f"The file of change data {path} has images of type {images.type}.")
+    names = [images.type.field(i).name for i in range(images.type.num_fields)]
+    rows = pa.Table.from_arrays(images.flatten(), names=names)
+    written = file_version(split.history, split.requested_time)
+    if split.current is not None and written is not None:
+        rows = by_current_names(rows, split.current, written)
+    texts = rows_as_json(widen(rows, split.columns, path=path, in_log=True))
+    return pc.if_else(images.is_valid(), texts, pa.scalar(None, texts.type))
 
 
 def _cdc_records(block: LogBlock, split: LoggedSplit) -> pa.Table:

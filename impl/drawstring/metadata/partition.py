@@ -19,6 +19,7 @@ from drawstring.hfile.reader import CACHE_BYTES, HFileReader
 from drawstring.log_files.blocks import LogBlock, read_blocks
 from drawstring.log_files.decode import delete_records
 from drawstring.metadata.keys import file_group_indexes
+from drawstring.metadata.lost_writes import check_all_there, check_any_there
 from drawstring.metadata.slices import WHOLE_FILE_BYTES, Instants, MetadataSlice, latest_slices, open_hfile
 from drawstring.metadata.storage import SubStorage
 from drawstring.ports import TaskContext, Tasks
@@ -90,6 +91,7 @@ class PartitionReader:
         self._tasks = tasks
         self.name = name
         self.slices = latest_slices(storage, name, instants)
+        check_any_there(name, self.slices, instants)
         # The file groups share what one file would keep, however many there are; each keeps one block at least.
         self._cache_bytes = CACHE_BYTES // max(len(self.slices), 1)
         self._bases: dict[str, HFileReader] = {}
@@ -150,6 +152,7 @@ class PartitionReader:
                 for status in one.log_files
                 for block in read_blocks(self._storage.read(status.path), path=self._storage.path_of(status.path))
             ]
+            check_all_there(self.name, one, blocks, self._instants)
             self._blocks[one.file_id] = _seen(blocks, self._instants.is_valid)
         return self._blocks[one.file_id]
 

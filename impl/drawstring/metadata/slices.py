@@ -18,13 +18,14 @@ from drawstring.hfile.reader import CACHE_BYTES, HFileReader
 from drawstring.metadata.storage import SubStorage
 from drawstring.ports import FileStatus
 from drawstring.timeline.timeline import Timeline
-from drawstring_spec.instants import State
+from drawstring_spec.instants import Instant, State
 from drawstring_spec.names import BaseFileName, LogFileName, parse_data_file_name
 
 INITIAL_PREFIX: Final = "0" * 14
 """Instants with which partitions are built begin so; the table itself has no such instants."""
 
 ArchivedTimes = Callable[[Collection[str]], Mapping[str, str]]
+WrittenGroups = Callable[[Instant, str], Collection[str]]
 
 _PARTITION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 WHOLE_FILE_BYTES: Final = 1024 * 1024
@@ -39,12 +40,14 @@ class MetadataSlice:
         file_id: of the file group.
         base_file: an HFile; None where no record has reached the group yet, or none was compacted.
         log_files: on top of it, in the order in which they are merged.
+        base_time: requested time of what wrote the base file; empty without one.
 
     """
 
     file_id: str
     base_file: FileStatus | None
     log_files: tuple[FileStatus, ...]
+    base_time: str
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Instants:
         pending: requested times of actions that are pending in the table itself.
         look_for_history: says whether the metadata table has archived instants; asked only where it matters.
         archived_times: completion times of archived writes, by requested time; asked only where they matter.
+        written_groups: file ids that a completed write put something into, of one partition; likewise.
 
     """
 
@@ -63,15 +67,21 @@ class Instants:
     pending: frozenset[str]
     look_for_history: Callable[[], bool]
     archived_times: ArchivedTimes
+    written_groups: WrittenGroups
 
     @classmethod
     def of(
-        cls, own: Timeline, table: Timeline, look_for_history: Callable[[], bool], archived_times: ArchivedTimes
+        cls,
+        own: Timeline,
+        table: Timeline,
+        look_for_history: Callable[[], bool],
+        archived_times: ArchivedTimes,
+        written_groups: WrittenGroups,
     ) -> Instants:
         """Compare two timelines."""
         completed = {i.requested_time for i in table.instants if i.state is State.COMPLETED}
         pending = {i.requested_time for i in table.instants if i.state is not State.COMPLETED}
-        return cls(own, frozenset(pending - completed), look_for_history, archived_times)
+        return cls(own, frozenset(pending - completed), look_for_history, archived_times, written_groups)
 
     def is_committed(self, requested_time: str) -> bool:
         """Whether the metadata table completed a write, whatever the table itself says."""
@@ -145,7 +155,7 @@ def _slice(
     base_time = base[0].requested_time if base else ""
     above = [(n, s) for n, s in logs if completion_times.get(n.requested_time, n.requested_time) >= base_time]
     above.sort(key=lambda pair: (pair[0].requested_time, pair[0].version, pair[0].write_token or ""))
-    return MetadataSlice(file_id, base[1] if base else None, tuple(status for _, status in above))
+    return MetadataSlice(file_id, base[1] if base else None, tuple(status for _, status in above), base_time)
 
 
 def open_hfile(storage: SubStorage, status: FileStatus, *, cache_bytes: int = CACHE_BYTES) -> HFileReader:

@@ -23,6 +23,7 @@ from drawstring.metadata.keys import (
     secondary_prefix,
     split_secondary_keys,
 )
+from drawstring.metadata.lost_writes import written_groups
 from drawstring.metadata.merging import merge_files, merge_payloads
 from drawstring.metadata.partition import PartitionReader, Question
 from drawstring.metadata.records import (
@@ -42,7 +43,7 @@ from drawstring.ports import Tasks
 from drawstring.table_config import TableConfig
 from drawstring.table_properties import read_properties
 from drawstring.timeline.archived import archived_completion_times, history_folder
-from drawstring.timeline.load import load_timeline
+from drawstring.timeline.load import load_timeline, read_payload
 from drawstring.timeline.timeline import Timeline
 from drawstring_spec.layout import METADATA_TABLE_FOLDER
 
@@ -99,6 +100,7 @@ class MetadataTable:
             timeline,
             lambda: bool(storage.list(history_folder(config))),
             lambda times: archived_completion_times(storage, config, times),
+            lambda instant, partition: written_groups(read_payload(storage, config, instant) or {}, partition),
         )
         return cls(storage, instants, context.config.metadata_partitions, context.ports.tasks)
 

@@ -44,6 +44,47 @@ def test_reading_a_log_file_that_is_shorter_than_the_metadata_table_says_names_i
         table.read()
 
 
+@pytest.mark.parametrize("case", ["mor_basic", "index_record_mor", "clean_commits"])
+@pytest.mark.parametrize("keep", [None, 0, 0.5, 0.99])
+def test_listings_of_which_a_file_was_lost_or_cut_off_are_refused(tmp_path, case, keep):
+    table_path = load_case(case).extract(tmp_path / "table")
+    whole = ds.Table.open(str(table_path)).read()
+    listings = table_path / ".hoodie" / "metadata" / "files"
+    refused = 0
+    for path in (path for pattern in (".*.log.*", "*.hfile") for path in listings.glob(pattern)):
+        content = path.read_bytes()
+        if keep is None:
+            path.unlink()
+        else:
+            truncate(path, keep)
+        try:
+            assert ds.Table.open(str(table_path)).read().equals(whole), path.name  # a file that counts no more
+        except CorruptFileError:
+            refused += 1
+        path.write_bytes(content)
+    assert refused
+
+
+def test_a_table_whose_listings_lost_a_file_is_read_without_them(tmp_path):
+    table_path = load_case("mor_basic").extract(tmp_path / "table")
+    whole = ds.Table.open(str(table_path)).read()
+    lost = max((table_path / ".hoodie" / "metadata" / "files").glob(".*.log.1_*"))
+    lost.unlink()
+    with refusal(table_path, CorruptFileError, "'files-0000-0' of 'files' is gone"):
+        ds.Table.open(str(table_path)).read()
+    listed = ds.Table.open(str(table_path), options={"hoodie.metadata.enable": "false"}).read()
+    assert listed.sort_by("_hoodie_record_key").equals(whole.sort_by("_hoodie_record_key"))
+
+
+def test_a_record_index_whose_log_file_is_cut_off_is_refused(tmp_path):
+    table_path = load_case("index_record").extract(tmp_path / "table")
+    keys = ds.Table.open(str(table_path)).read().column("_hoodie_record_key")
+    for path in (table_path / ".hoodie" / "metadata" / "record_index").glob(".record-index-*.log.*"):
+        truncate(path, 0.9)
+    with refusal(table_path, CorruptFileError, "'record_index' is gone"):
+        ds.Table.open(str(table_path)).lookup(keys)
+
+
 def test_reading_a_base_file_whose_pages_are_damaged_names_it(table_path):
     damaged = newest_base_file(table_path)
     content = bytearray(damaged.read_bytes())

@@ -24,6 +24,7 @@ from drawstring.read.pruning import asked_values
 from drawstring.table_config import TableType
 from drawstring_spec.footers import BLOOM_FILTER, BLOOM_TYPE_CODE
 from drawstring_spec.layout import CONSISTENT_HASHING_FOLDER
+from drawstring_spec.merge_modes import MergeMode
 
 _BUCKET: Final = re.compile(r"\d{8}-")
 _BUCKET_INDEX_FOLDER: Final = CONSISTENT_HASHING_FOLDER.rpartition("/")[0]
@@ -67,11 +68,14 @@ def _has_every_key(context: TableContext, snapshot: Snapshot) -> bool:
 
     Java leaves out what is inserted into log files until it is compacted. Writers with a bucket index insert there, and
     those that leave file groups without a base file. Buckets are told by their file groups' names, or by the folder of
-    consistent hashing.
+    consistent hashing. Where a payload class or a merger decides, Java takes a key that was deleted and written again
+    for deleted.
     """
     logged = [one for one in snapshot.slices if one.log_files]
     if context.config.table_type is TableType.COPY_ON_WRITE or not logged:
         return True
+    if context.config.merge_mode is MergeMode.CUSTOM:
+        return False
     if any(one.base_file is None for one in logged) or all(_BUCKET.match(one.group.file_id) for one in logged):
         return False
     return CONSISTENT_HASHING_FOLDER not in context.ports.storage.list_folders(_BUCKET_INDEX_FOLDER)

@@ -15,6 +15,7 @@ from drawstring.errors import CorruptFileError
 from drawstring.log_files.blocks import LogBlock
 from drawstring.metadata.records import FILES
 from drawstring.metadata.slices import INITIAL_PREFIX, Instants, MetadataSlice
+from drawstring.protocol.commit_metadata import stats_of
 from drawstring_spec.log_format import BlockType
 
 _WAY_OUT = "Read with hoodie.metadata.enable=false; restore the file from a copy, or build the metadata table again."
@@ -66,6 +67,5 @@ def check_any_there(partition: str, slices: Sequence[MetadataSlice], instants: I
 
 
 def written_groups(record: Mapping[str, Any], partition: str) -> set[str]:
-    """File ids of a partition that a commit's record says it wrote."""
-    stats = (record.get("partitionToWriteStats") or {}).get(partition) or []
-    return {stat["fileId"] for stat in stats if stat.get("fileId")}
+    """File ids of a partition that a commit's record says it wrote. Raises `CorruptFileError`."""
+    return {stat["fileId"] for path, stat in stats_of(record) if path == partition}

@@ -118,10 +118,13 @@ def stats_of(record: Mapping[str, Any]) -> tuple[tuple[str, dict[str, Any]], ...
         CorruptFileError: a stat names no file group.
 
     """
+    by_partition = record.get("partitionToWriteStats") or {}
+    if not isinstance(by_partition, Mapping) or any(not isinstance(one or [], list) for one in by_partition.values()):
+        raise CorruptFileError("The write stats of a commit are no lists by partition.", rule="WR-030")
     found = []
-    for partition, stats in (record.get("partitionToWriteStats") or {}).items():
+    for partition, stats in by_partition.items():
         for stat in stats or ():
-            if not isinstance(stat.get("fileId"), str):
+            if not isinstance(stat, dict) or not isinstance(stat.get("fileId"), str):
                 raise CorruptFileError(f"A write stat of partition {partition!r} has no fileId.", rule="WR-030")
             found.append((partition, stat))
     return tuple(found)

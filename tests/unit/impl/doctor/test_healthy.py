@@ -76,6 +76,22 @@ def test_a_table_of_ours_has_no_finding(table_uri):
     assert report.is_healthy, report
 
 
+@pytest.mark.parametrize("case", ["inflight_only_cow", "inflight_only_mor"])
+def test_a_file_that_a_pending_write_has_written_half_is_no_finding(case, tmp_path):
+    table = load_case(case).extract(tmp_path / "t")
+    stopped = [i["begin"] for i in load_case(case).details["timeline"] if i["completion"] is None]
+    written = [path for path in table.glob("*/*") if any(time in path.name for time in stopped)]
+    whole = next(path for path in sorted(table.glob("*/*.parquet")))
+    half = (
+        written[0] if written else whole.with_name(whole.name[: whole.name.rindex("_") + 1] + f"{stopped[0]}.parquet")
+    )
+    half.write_bytes(whole.read_bytes()[:100])
+
+    report = examine(production_ports(str(table), Options.parse({})), deep=True)
+
+    assert {finding.check for finding in report.findings} == {PENDING_WRITE}, report.findings
+
+
 def test_an_empty_table_of_ours_has_no_finding(table_uri):
     ds.Table.create(table_uri, pa.schema([("id", pa.string())]), record_key="id")
     assert examine(production_ports(table_uri, Options.parse({})), deep=True).is_healthy
